@@ -1,0 +1,23 @@
+# `make hunt` shows real findings on a fresh machine; `make test` runs everything.
+CARGO ?= cargo
+
+.PHONY: hunt test test-quick deps build lint bench
+
+deps:
+	@scripts/install-tools
+
+build: deps
+	$(CARGO) build --release --locked
+
+hunt: build
+	target/release/trueline doctor
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+test: deps lint
+	$(CARGO) test --workspace --locked
+
+test-quick: deps
+	$(CARGO) test --workspace --locked --lib --bins

@@ -1,0 +1,24 @@
+//! `trueline`: finds, explains and repairs what optimized builds tell debuggers wrongly.
+//!
+//! Only flags, printing and exit codes live here; the work is in the library crates.
+
+mod commands;
+mod exit;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Finds, explains and repairs what optimized builds tell debuggers wrongly.
+#[derive(Parser)]
+#[command(name = "trueline", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    exit::install_panic_hook();
+    let cli = Cli::parse();
+    trueline_toolchain::sweep_stale();
+    exit::report(commands::run(cli.command))
+}

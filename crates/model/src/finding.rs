@@ -1,0 +1,119 @@
+//! A finding: a fault in the toolchain, with who sees it and which pass did it.
+
+use crate::{CompilerId, OptLevel, Policy, Violation};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Number of a finding in its campaign store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct FindingId(pub i64);
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "fault")]
+pub enum Fault {
+    /// A debug-information invariant is broken.
+    Violation(Violation),
+    /// The compiler crashed; the message identifies the place.
+    Crash {
+        /// First line of the diagnostic.
+        message: String,
+    },
+    /// The compiler did not come back within its limit.
+    Hang {
+        /// The limit in seconds.
+        seconds: u64,
+    },
+    /// The program prints something else at this level.
+    WrongCode {
+        /// Output of the reference, shortened.
+        expected: String,
+        /// Output of the build, shortened.
+        actual: String,
+    },
+}
+
+/// A reader of the same debug information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase", tag = "reader", content = "policy")]
+pub enum Reader {
+    /// The native engine under a policy.
+    Native(Policy),
+    /// gdb itself.
+    Gdb,
+    /// lldb itself.
+    Lldb,
+}
+
+/// Whose fault the readers make it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// All readers see it.
+    Compiler,
+    /// One debugger sees it, and the native engine under that debugger's policy does not.
+    Debugger,
+    /// Seen under one policy only: the DWARF can be read both ways.
+    Ambiguous,
+}
+
+/// Name of an optimization pass as the compiler spells it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct PassName(pub String);
+
+/// What a pass has to do with a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PassRole {
+    /// Its effect creates the fault.
+    Guilty,
+    /// The fault needs it, but something else creates it.
+    Enabling,
+    /// Only a set of passes together hides it.
+    Set,
+    /// The fault is there without any optional pass.
+    None,
+    /// The fault is there and nothing that could be switched off hides it.
+    Unswitchable,
+}
+
+/// One component of a fingerprint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FingerprintEntry {
+    /// The pass (or set of passes, joined with `+`) that the fault was attributed to.
+    Pass(PassName),
+    /// The fault does not show with this version.
+    Absent,
+    /// It shows, but no pass could be named.
+    Unattributed,
+    /// This version does not compile the program.
+    Unbuildable,
+}
+
+/// The vector over compiler versions that identifies a bug (seed 000, section 2.4).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct Fingerprint(pub BTreeMap<String, FingerprintEntry>);
+
+/// A fault with everything needed to see it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Finding {
+    /// What is wrong.
+    #[serde(flatten)]
+    pub fault: Fault,
+    /// The compiler.
+    pub compiler: CompilerId,
+    /// The level.
+    pub opt: OptLevel,
+    /// Content address of the program in the store.
+    pub program: String,
+    /// Which readers see it, and which were asked and do not.
+    pub seen_by: Vec<Reader>,
+    /// Readers that were asked and do not see it.
+    pub not_seen_by: Vec<Reader>,
+    /// Whose fault that makes it, once at least two readers were asked.
+    pub verdict: Option<Verdict>,
+}

@@ -1,0 +1,20 @@
+//! The types that every part of Trueline speaks: programs, builds, traces, violations, findings.
+//!
+//! Deliberately absent: any I/O, any process, any judgement. A type lives here when two crates that
+//! must not know one another exchange it; everything else stays with its owner.
+
+mod compiler;
+mod finding;
+mod program;
+mod seam;
+mod source;
+mod trace;
+mod violation;
+
+pub use compiler::{CompilerId, CompilerKind, OptLevel, ParseOptLevelError};
+pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Verdict};
+pub use program::{Language, Origin, Program};
+pub use seam::{Answer, Coverage, CoverageSet, Interesting, SeamError, Validity};
+pub use source::{FileName, Line, LineKey};
+pub use trace::{EngineKind, Frame, FrameKind, Observation, Policy, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable};
+pub use violation::{Invariant, Violation};

@@ -1,0 +1,225 @@
+//! What a debugger showed: one [`Step`] per stop, in order.
+//!
+//! A trace of a million steps never sits in memory: engines push steps into a [`StepSink`], and only
+//! consumers that want everything (the `trace` command's small outputs, tests) collect a [`Trace`].
+
+use crate::{FileName, Line, LineKey};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::ControlFlow;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// Who did the tracing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineKind {
+    /// Our own ptrace engine.
+    Native,
+    /// gdb, stepping.
+    Gdb,
+    /// lldb, stepping.
+    Lldb,
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Native => "native",
+            Self::Gdb => "gdb",
+            Self::Lldb => "lldb",
+        })
+    }
+}
+
+impl FromStr for EngineKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "native" => Ok(Self::Native),
+            "gdb" => Ok(Self::Gdb),
+            "lldb" => Ok(Self::Lldb),
+            _ => Err(format!("unknown engine `{text}`; use native, gdb or lldb")),
+        }
+    }
+}
+
+/// How the native engine reads the line table: whose habits it follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// gdb: the last is_stmt row at an address.
+    Gdb,
+    /// lldb: the last row at an address, whatever its flag.
+    Lldb,
+    /// The DWARF standard read literally: every is_stmt row.
+    Standard,
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gdb => "gdb",
+            Self::Lldb => "lldb",
+            Self::Standard => "standard",
+        })
+    }
+}
+
+impl FromStr for Policy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "gdb" => Ok(Self::Gdb),
+            "lldb" => Ok(Self::Lldb),
+            "standard" => Ok(Self::Standard),
+            _ => Err(format!("unknown policy `{text}`; use gdb, lldb or standard")),
+        }
+    }
+}
+
+/// What a reader learned of one variable at one stop.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "state", content = "value")]
+pub enum Observation {
+    /// A value, in the canonical text form: decimal integers (characters and booleans too), hexadecimal
+    /// `0x…` for pointers, shortest round-trip decimal for floats, `{a, b}` for aggregates.
+    Value(Arc<str>),
+    /// The debug information says it has no location here.
+    OptimizedOut,
+    /// A location was given but could not be read or evaluated.
+    Unreadable,
+    /// The variable is known to the function but not visible here.
+    NotInScope,
+}
+
+/// What a variable is to its function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum VarKind {
+    /// Declared in a block.
+    Local,
+    /// A formal parameter.
+    Param,
+    /// Declared at file scope, or static in a function.
+    Global,
+}
+
+/// Which variable: never the name alone. Two inlined copies of a function have the same key on purpose:
+/// they are the same source variable.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct VarKey {
+    /// The function it belongs to; empty for globals.
+    pub function: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The line of its declaration, 0 when the debug information has none.
+    pub decl_line: u32,
+}
+
+/// One variable at one stop.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Variable {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it is to its function.
+    pub kind: VarKind,
+    /// The line of its declaration, 0 when the debug information has none.
+    pub decl_line: u32,
+    /// Its type as C (or Rust) spells it, empty when the reader does not say.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub type_name: Arc<str>,
+    /// True when the type is a pointer or holds one: such values differ between runs by right.
+    #[serde(default)]
+    pub holds_pointer: bool,
+    /// What the reader learned.
+    #[serde(flatten)]
+    pub observation: Observation,
+}
+
+/// Whether a frame has a real activation on the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FrameKind {
+    /// A call was executed.
+    Real,
+    /// The debug information says that the code was inlined from there.
+    Inlined,
+}
+
+/// One frame of a backtrace, innermost first in a step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Frame {
+    /// The function's name.
+    pub function: Arc<str>,
+    /// Real or inlined.
+    pub kind: FrameKind,
+    /// File of the frame's current line (for outer frames: of the call).
+    pub file: Option<FileName>,
+    /// The frame's current line (for outer frames: of the call).
+    pub line: Option<Line>,
+}
+
+/// One stop of a debugger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Step {
+    /// Counted from 0.
+    pub step: u64,
+    /// File of the stop, `None` where the debug information has no line.
+    pub file: Option<FileName>,
+    /// Line of the stop, `None` where the debug information has no line.
+    pub line: Option<Line>,
+    /// Program counter as a link-time address (load bias removed).
+    pub pc: u64,
+    /// The backtrace, innermost frame first, down to main, user code only.
+    pub frames: Arc<[Frame]>,
+    /// Every variable visible in the innermost frame, and the globals.
+    pub vars: Vec<Variable>,
+}
+
+impl Step {
+    /// The stop's line as a key, when it has one.
+    pub fn key(&self) -> Option<LineKey> {
+        Some(LineKey { file: self.file.clone()?, line: self.line? })
+    }
+
+    /// The innermost function's name, empty when the trace has no frame.
+    pub fn function(&self) -> &str {
+        self.frames.first().map_or("", |f| &f.function)
+    }
+}
+
+/// What precedes the steps of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct TraceHeader {
+    /// `trueline.trace/1`.
+    pub schema: String,
+    /// Who traced.
+    pub engine: EngineKind,
+    /// Whose habits a native trace was read with.
+    pub policy: Option<Policy>,
+    /// The traced binary, as given.
+    pub binary: String,
+}
+
+/// Takes steps as an engine makes them. Returning `Break` ends the trace early, in good order.
+pub trait StepSink {
+    /// One stop.
+    fn step(&mut self, step: Step) -> ControlFlow<()>;
+}
+
+/// A whole trace in memory, for small programs and tests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The stops in order.
+    pub steps: Vec<Step>,
+}
+
+impl StepSink for Trace {
+    fn step(&mut self, step: Step) -> ControlFlow<()> {
+        self.steps.push(step);
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,221 @@
+//! Compiling a program: one request, one binary, the exact command beside it.
+
+use crate::tool::Compiler;
+use crate::{Exit, Job, JobError, Limits};
+use std::path::PathBuf;
+use std::time::Duration;
+use trueline_model::{CompilerKind, Language, OptLevel};
+
+/// Whether a build carries debug information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DebugInfo {
+    /// `-g`.
+    Full,
+    /// None, to compare code with and without.
+    None,
+}
+
+/// What to build and how.
+#[derive(Clone, Debug)]
+pub struct CompileRequest {
+    /// The source file.
+    pub source: PathBuf,
+    /// Its language.
+    pub language: Language,
+    /// The level.
+    pub opt: OptLevel,
+    /// With or without debug information.
+    pub debug: DebugInfo,
+    /// Further flags of the user's and the program's, kept in order.
+    pub flags: Vec<String>,
+    /// Where the binary goes.
+    pub output: PathBuf,
+    /// Limits of the compilation.
+    pub limits: Limits,
+}
+
+impl CompileRequest {
+    /// A request with debug information, no further flags and 30 seconds, which is three orders of
+    /// magnitude more than programs of this size take.
+    pub fn new(source: impl Into<PathBuf>, language: Language, opt: OptLevel, output: impl Into<PathBuf>) -> Self {
+        Self {
+            source: source.into(),
+            language,
+            opt,
+            debug: DebugInfo::Full,
+            flags: Vec::new(),
+            output: output.into(),
+            limits: Limits::seconds(30),
+        }
+    }
+
+    /// Adds flags.
+    pub fn flags<S: Into<String>>(mut self, flags: impl IntoIterator<Item = S>) -> Self {
+        self.flags.extend(flags.into_iter().map(Into::into));
+        self
+    }
+
+    /// Chooses whether to emit debug information.
+    pub fn debug(mut self, debug: DebugInfo) -> Self {
+        self.debug = debug;
+        self
+    }
+}
+
+/// A finished compilation.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// The binary.
+    pub binary: PathBuf,
+    /// The command that made it, as a person would type it.
+    pub command: String,
+    /// CPU time it took.
+    pub cpu: Duration,
+    /// What the compiler printed on standard error (pass bisection reads it).
+    pub stderr: String,
+}
+
+/// Why there is no build.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The compiler refused the program.
+    #[error("{compiler} does not compile {source_file}:\n{message}", source_file = source_file.display())]
+    Refused {
+        /// Family and version.
+        compiler: String,
+        /// The source file.
+        source_file: PathBuf,
+        /// Its diagnostics.
+        message: String,
+    },
+    /// The compiler crashed: a finding, not a mistake of the user's.
+    #[error("{compiler} crashed on {source_file}: {message}", source_file = source_file.display())]
+    Crashed {
+        /// Family and version.
+        compiler: String,
+        /// The source file.
+        source_file: PathBuf,
+        /// The line that identifies the crash.
+        message: String,
+    },
+    /// The compiler did not come back: a finding too.
+    #[error("{compiler} did not finish {source_file} within {seconds} s", source_file = source_file.display())]
+    Hung {
+        /// Family and version.
+        compiler: String,
+        /// The source file.
+        source_file: PathBuf,
+        /// The limit.
+        seconds: u64,
+    },
+    /// The level does not exist for this compiler.
+    #[error("{compiler} has no level {opt}")]
+    NoSuchLevel {
+        /// Family and version.
+        compiler: String,
+        /// The level.
+        opt: OptLevel,
+    },
+    /// The compiler could not be started.
+    #[error(transparent)]
+    Job(#[from] JobError),
+}
+
+impl Compiler {
+    /// The job of a compilation, for callers that add flags of their own to the command line.
+    pub fn compile_job(&self, request: &CompileRequest) -> Result<Job, BuildError> {
+        let no_such_level = || BuildError::NoSuchLevel { compiler: self.id.to_string(), opt: request.opt };
+        let mut job = self.job();
+        if self.id.kind == CompilerKind::Rustc {
+            let level = request.opt.rustc_value().ok_or_else(no_such_level)?;
+            // Checks that only one of the two builds has would make their behaviour differ: fix both.
+            job = job.args(["--edition", "2021", "-C", &format!("opt-level={level}"), "-C", "overflow-checks=off"]);
+            job = job.args(["-C", "debug-assertions=off", "-C", "codegen-units=1", "-A", "warnings"]);
+            if request.debug == DebugInfo::Full {
+                job = job.args(["-C", "debuginfo=2"]);
+            }
+        } else {
+            if self.id.kind == CompilerKind::Gcc && request.opt == OptLevel::Oz && self.major() < 12 {
+                return Err(no_such_level());
+            }
+            job = job.arg(request.opt.flag()).arg("-w");
+            if request.debug == DebugInfo::Full {
+                job = job.arg("-g");
+            }
+        }
+        job = job.args(&request.flags).arg(&request.source).arg("-o").arg(&request.output);
+        Ok(job.limits(request.limits.clone()))
+    }
+
+    /// Compiles. Crashes and hangs of the compiler come back as errors of their own kind.
+    pub fn compile(&self, request: &CompileRequest) -> Result<Build, BuildError> {
+        let job = self.compile_job(request)?;
+        let outcome = job.run()?;
+        let stderr = outcome.stderr_text();
+        let compiler = self.id.to_string();
+        let source_file = request.source.clone();
+        if outcome.exit == Exit::TimedOut {
+            return Err(BuildError::Hung { compiler, source_file, seconds: request.limits.wall.as_secs() });
+        }
+        if let Some(message) = crash_message(&stderr, outcome.exit) {
+            return Err(BuildError::Crashed { compiler, source_file, message });
+        }
+        if !outcome.success() || !request.output.exists() {
+            let text = format!("{}{}", stderr, outcome.stdout_text());
+            let message = text.lines().take(12).collect::<Vec<_>>().join("\n");
+            return Err(BuildError::Refused { compiler, source_file, message });
+        }
+        Ok(Build { binary: request.output.clone(), command: job.command_line(), cpu: outcome.cpu, stderr })
+    }
+}
+
+/// The line that identifies a compiler crash, `None` when the compiler ended in good order.
+fn crash_message(stderr: &str, exit: Exit) -> Option<String> {
+    const SIGNS: [&str; 6] = [
+        "internal compiler error",
+        "Assertion `",
+        "UNREACHABLE executed",
+        "LLVM ERROR",
+        "PLEASE submit a bug report",
+        "the compiler unexpectedly panicked",
+    ];
+    let line = stderr.lines().find(|line| SIGNS.iter().any(|sign| line.contains(sign)));
+    match (line, exit) {
+        (Some(line), _) => Some(line.trim().to_owned()),
+        (None, Exit::Signal(signal)) => Some(format!("ended by signal {signal}")),
+        (None, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scratch, find_compiler};
+
+    #[test]
+    fn a_program_compiles_and_runs() {
+        let scratch = Scratch::new().unwrap();
+        let source = scratch.write("a.c", "int main(void) { return 7; }\n").unwrap();
+        let request = CompileRequest::new(source, Language::C, OptLevel::O2, scratch.join("a"));
+        let build = find_compiler("gcc").unwrap().compile(&request).unwrap();
+        assert_eq!(Job::new(&build.binary).run().unwrap().exit, Exit::Code(7));
+        assert!(build.command.contains("-O2") && build.command.contains("-g"), "{}", build.command);
+    }
+
+    #[test]
+    fn a_compile_error_shows_the_compilers_message() {
+        let scratch = Scratch::new().unwrap();
+        let source = scratch.write("a.c", "int main(void) { return x; }\n").unwrap();
+        let request = CompileRequest::new(source, Language::C, OptLevel::O0, scratch.join("a"));
+        let error = find_compiler("gcc").unwrap().compile(&request).unwrap_err();
+        assert!(matches!(&error, BuildError::Refused { message, .. } if message.contains("'x' undeclared")), "{error}");
+    }
+
+    #[test]
+    fn crashes_are_told_from_refusals() {
+        let ice = "a.c:1:2: internal compiler error: in foo, at bar.cc:12\n";
+        assert_eq!(crash_message(ice, Exit::Code(1)).as_deref(), Some(ice.trim()));
+        assert_eq!(crash_message("a.c:1:2: error: no", Exit::Code(1)), None);
+        assert_eq!(crash_message("", Exit::Signal(11)).as_deref(), Some("ended by signal 11"));
+    }
+}

@@ -1,0 +1,546 @@
+//! One child process under limits.
+//!
+//! Built on `std::process` and a few system calls rather than a wrapper crate because three things are
+//! needed together: the CPU time of the finished group leader (`wait4`), death of the whole group at the
+//! wall-clock limit, and a child that stops under ptrace before its first instruction.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a child may use. Everything has a finite default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Wall-clock time, after which the whole group is killed.
+    pub wall: Duration,
+    /// CPU time of each process.
+    pub cpu: Duration,
+    /// Address space of each process in bytes; `None` for tools that reserve much more than they use
+    /// (sanitizers, Chromium).
+    pub memory: Option<u64>,
+    /// Largest file that may be written, in bytes.
+    pub file_size: u64,
+    /// Bytes of each output stream that are kept; a child that writes more is killed.
+    pub output: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { wall: Duration::from_secs(60), cpu: Duration::from_secs(60), memory: Some(4 << 30), file_size: 1 << 30, output: 64 << 20 }
+    }
+}
+
+impl Limits {
+    /// The defaults with another time limit, wall clock and CPU alike.
+    pub fn seconds(seconds: u64) -> Self {
+        let time = Duration::from_secs(seconds);
+        Self { wall: time, cpu: time, ..Self::default() }
+    }
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Exit {
+    /// It exited by itself.
+    Code(i32),
+    /// A signal ended it.
+    Signal(i32),
+    /// It ran into the wall-clock or CPU limit and its group was killed.
+    TimedOut,
+    /// It wrote more than the output limit and its group was killed.
+    TooMuchOutput,
+    /// The consumer of its output had seen enough and its group was killed.
+    Stopped,
+}
+
+/// A finished child.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub exit: Exit,
+    /// What it wrote to standard output (empty when streamed).
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+    /// CPU time of the child and the children it waited for, user and system.
+    pub cpu: Duration,
+    /// Wall-clock time.
+    pub wall: Duration,
+    /// Largest resident set in bytes.
+    pub max_rss: u64,
+}
+
+impl Outcome {
+    /// True for exit code 0.
+    pub fn success(&self) -> bool {
+        self.exit == Exit::Code(0)
+    }
+
+    /// Standard output as text, invalid bytes replaced.
+    pub fn stdout_text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Standard error as text, invalid bytes replaced.
+    pub fn stderr_text(&self) -> String {
+        String::from_utf8_lossy(&self.stderr).into_owned()
+    }
+}
+
+/// Why a child could not be run at all. How a child *ended* is never an error here.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// It could not be started.
+    #[error("cannot start `{program}`: {source}")]
+    Spawn {
+        /// The program.
+        program: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Talking to it failed.
+    #[error("cannot talk to `{program}`: {source}")]
+    Pipe {
+        /// The program.
+        program: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+/// A child to be run.
+#[derive(Clone, Debug)]
+pub struct Job {
+    program: PathBuf,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    cwd: Option<PathBuf>,
+    stdin: Vec<u8>,
+    limits: Limits,
+}
+
+impl Job {
+    /// A child that runs `program` with no arguments, an environment of `PATH`, `HOME`, `TMPDIR` and
+    /// `LC_ALL=C` only, and the default limits.
+    pub fn new(program: impl AsRef<Path>) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: None,
+            stdin: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Adds one argument.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds a variable to the scrubbed environment.
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets the working directory.
+    pub fn cwd(mut self, dir: impl AsRef<Path>) -> Self {
+        self.cwd = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Gives it bytes to read; without this, standard input is empty.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Sets the limits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The program it runs.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The command as a person would type it, quoted for a shell.
+    pub fn command_line(&self) -> String {
+        std::iter::once(self.program.as_os_str()).chain(self.args.iter().map(OsString::as_os_str)).map(quote).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Runs it to its end and collects both outputs.
+    pub fn run(&self) -> Result<Outcome, JobError> {
+        let mut stdout = Vec::new();
+        let mut outcome = self.stream(|chunk| {
+            stdout.extend_from_slice(chunk);
+            ControlFlow::Continue(())
+        })?;
+        outcome.stdout = stdout;
+        Ok(outcome)
+    }
+
+    /// Runs it and hands standard output to `consume` in chunks as it comes; `Break` kills the group.
+    pub fn stream(&self, mut consume: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<Outcome, JobError> {
+        let started = Instant::now();
+        let mut command = self.command(Tracing::Off);
+        command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
+        let group = Group(child.id() as i32);
+        let mut stdout = child.stdout.take().expect("piped");
+        let stderr = child.stderr.take().expect("piped");
+        let feeder = child.stdin.take().map(|mut pipe| {
+            let bytes = self.stdin.clone();
+            // A child that does not read its input closes the pipe: not an error of ours.
+            thread::spawn(move || drop(pipe.write_all(&bytes)))
+        });
+        let output_limit = self.limits.output;
+        let errors = thread::spawn(move || read_capped(stderr, output_limit));
+        let watchdog = Watchdog::start(group, self.limits.wall);
+
+        let mut seen = 0usize;
+        let mut ended: Option<Exit> = None;
+        let mut buffer = vec![0u8; 64 << 10];
+        loop {
+            match stdout.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(n) => {
+                    seen += n;
+                    if seen > output_limit {
+                        ended = Some(Exit::TooMuchOutput);
+                    } else if consume(&buffer[..n]).is_break() {
+                        ended = Some(Exit::Stopped);
+                    }
+                    if ended.is_some() {
+                        group.kill();
+                        break;
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    group.kill();
+                    let _ = wait(&mut child);
+                    return Err(JobError::Pipe { program: self.program.clone(), source });
+                }
+            }
+        }
+        let (status, usage) = wait(&mut child).map_err(|source| JobError::Pipe { program: self.program.clone(), source })?;
+        // The leader is gone; whatever it started and did not wait for goes too.
+        group.kill();
+        let timed_out = watchdog.stop();
+        if let Some(feeder) = feeder {
+            let _ = feeder.join();
+        }
+        let (stderr, stderr_overflow) = errors.join().unwrap_or_default();
+        let exit = match ended {
+            Some(exit) => exit,
+            None if timed_out => Exit::TimedOut,
+            None if stderr_overflow => Exit::TooMuchOutput,
+            None => exit_of(status),
+        };
+        Ok(Outcome { exit, stdout: Vec::new(), stderr, cpu: usage.cpu, wall: started.elapsed(), max_rss: usage.max_rss })
+    }
+
+    /// Starts it as a ptrace tracee of the calling thread, without address-space randomisation, stopped
+    /// before its first instruction (at the exec's SIGTRAP). Output goes to nowhere. The caller drives
+    /// it with ptrace from this same thread; dropping the value kills the group.
+    pub fn spawn_traced(&self) -> Result<Traced, JobError> {
+        let mut command = self.command(Tracing::On);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
+        let group = Group(child.id() as i32);
+        let watchdog = Watchdog::start(group, self.limits.wall);
+        Ok(Traced { pid: child.id() as i32, group, watchdog: Some(watchdog) })
+    }
+
+    fn command(&self, tracing: Tracing) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).env_clear();
+        for name in ["PATH", "HOME", "TMPDIR"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        // rustup's proxies find their toolchain through these; nothing else reads them.
+        for name in ["RUSTUP_HOME", "CARGO_HOME"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.env("LC_ALL", "C");
+        command.envs(self.env.iter().map(|(k, v)| (k, v)));
+        if let Some(dir) = &self.cwd {
+            command.current_dir(dir);
+        }
+        let limits = self.limits.clone();
+        let parent = std::process::id() as i32;
+        // SAFETY: the closure runs between fork and exec and makes only async-signal-safe system calls
+        // (setsid, prctl, getppid, setrlimit, personality, ptrace); it allocates nothing.
+        unsafe {
+            command.pre_exec(move || prepare_child(&limits, parent, tracing));
+        }
+        command
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tracing {
+    Off,
+    On,
+}
+
+fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing) -> io::Result<()> {
+    // SAFETY: plain system calls on integers and one stack-allocated struct; see `Job::command`.
+    unsafe {
+        if libc::setsid() < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        let cpu = limits.cpu.as_secs().max(1);
+        set_limit(libc::RLIMIT_CPU, cpu, cpu + 1)?;
+        set_limit(libc::RLIMIT_CORE, 0, 0)?;
+        set_limit(libc::RLIMIT_FSIZE, limits.file_size, limits.file_size)?;
+        if let Some(memory) = limits.memory {
+            set_limit(libc::RLIMIT_AS, memory, memory)?;
+        }
+        if tracing == Tracing::On {
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn set_limit(resource: libc::__rlimit_resource_t, soft: u64, hard: u64) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+    // SAFETY: setrlimit reads the struct it is given.
+    if unsafe { libc::setrlimit(resource, &limit) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// A child that stands still under ptrace.
+#[derive(Debug)]
+pub struct Traced {
+    pid: i32,
+    group: Group,
+    watchdog: Option<Watchdog>,
+}
+
+impl Traced {
+    /// The process id, for ptrace.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// True when the wall-clock limit killed it.
+    pub fn timed_out(&self) -> bool {
+        self.watchdog.as_ref().is_some_and(Watchdog::fired)
+    }
+}
+
+impl Drop for Traced {
+    fn drop(&mut self) {
+        self.group.kill();
+        if let Some(watchdog) = self.watchdog.take() {
+            watchdog.stop();
+        }
+        let mut status = 0;
+        // Reap whatever is left of the leader; ECHILD says that the tracer reaped it already.
+        // SAFETY: waitpid writes one integer that lives on this stack.
+        while unsafe { libc::waitpid(self.pid, &mut status, libc::__WALL) } > 0 && !libc::WIFEXITED(status) && !libc::WIFSIGNALED(status) {}
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Group(i32);
+
+impl Group {
+    fn kill(self) {
+        // SAFETY: kill on a process group that this crate created; no memory is touched.
+        unsafe {
+            libc::kill(-self.0, libc::SIGKILL);
+        }
+    }
+}
+
+/// Kills a group when its time is up, unless stopped before.
+#[derive(Debug)]
+struct Watchdog {
+    cancel: mpsc::Sender<()>,
+    fired: Arc<AtomicBool>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Watchdog {
+    fn start(group: Group, wall: Duration) -> Self {
+        let (cancel, cancelled) = mpsc::channel::<()>();
+        let fired = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&fired);
+        let thread = thread::spawn(move || {
+            if cancelled.recv_timeout(wall) == Err(mpsc::RecvTimeoutError::Timeout) {
+                flag.store(true, Ordering::SeqCst);
+                group.kill();
+            }
+        });
+        Self { cancel, fired, thread }
+    }
+
+    fn fired(&self) -> bool {
+        self.fired.load(Ordering::SeqCst)
+    }
+
+    fn stop(self) -> bool {
+        let _ = self.cancel.send(());
+        let _ = self.thread.join();
+        self.fired.load(Ordering::SeqCst)
+    }
+}
+
+struct Usage {
+    cpu: Duration,
+    max_rss: u64,
+}
+
+fn wait(child: &mut Child) -> io::Result<(ExitStatus, Usage)> {
+    let pid = child.id() as i32;
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is a valid value, and wait4 writes only to the two places it is given.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: as above.
+        let done = unsafe { libc::wait4(pid, &mut status, 0, &mut usage) };
+        if done == pid {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+    let usage = Usage { cpu: time(usage.ru_utime) + time(usage.ru_stime), max_rss: usage.ru_maxrss as u64 * 1024 };
+    Ok((ExitStatus::from_raw(status), usage))
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        // The CPU limit: SIGXCPU at the soft limit, SIGKILL at the hard one.
+        (None, Some(libc::SIGXCPU)) => Exit::TimedOut,
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Signal(0),
+    }
+}
+
+fn read_capped(mut pipe: impl Read, limit: usize) -> (Vec<u8>, bool) {
+    let mut kept = Vec::new();
+    let mut buffer = [0u8; 16 << 10];
+    let mut overflow = false;
+    while let Ok(n) = pipe.read(&mut buffer) {
+        if n == 0 {
+            break;
+        }
+        let room = limit.saturating_sub(kept.len());
+        kept.extend_from_slice(&buffer[..n.min(room)]);
+        overflow |= n > room;
+    }
+    (kept, overflow)
+}
+
+fn quote(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,:@%^".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Job {
+        Job::new("/bin/sh").args(["-c", script])
+    }
+
+    #[test]
+    fn outputs_and_exit_code_come_back() {
+        let outcome = sh("echo out; echo err >&2; exit 3").run().unwrap();
+        assert_eq!(outcome.exit, Exit::Code(3));
+        assert_eq!(outcome.stdout, b"out\n");
+        assert_eq!(outcome.stderr, b"err\n");
+    }
+
+    #[test]
+    fn a_grandchild_dies_with_the_group_at_the_limit() {
+        let scratch = crate::Scratch::new().unwrap();
+        let mark = scratch.join("pid");
+        let script = format!("sleep 1000 & echo $! > {}; wait", mark.display());
+        let limits = Limits { wall: Duration::from_millis(400), ..Limits::default() };
+        let outcome = sh(&script).limits(limits).run().unwrap();
+        assert_eq!(outcome.exit, Exit::TimedOut);
+        let pid: i32 = std::fs::read_to_string(mark).unwrap().trim().parse().unwrap();
+        let gone = (0..50).any(|_| {
+            thread::sleep(Duration::from_millis(20));
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.is_empty() || stat.contains(") Z ")
+        });
+        assert!(gone, "the grandchild {pid} outlived its group");
+    }
+
+    #[test]
+    fn a_gigabyte_of_output_is_cut_off() {
+        let limits = Limits { output: 1 << 20, ..Limits::default() };
+        let outcome = sh("yes").limits(limits).run().unwrap();
+        assert_eq!(outcome.exit, Exit::TooMuchOutput);
+    }
+
+    #[test]
+    fn a_busy_loop_ends_at_its_cpu_limit() {
+        let limits = Limits { cpu: Duration::from_secs(1), ..Limits::default() };
+        let outcome = sh("while :; do :; done").limits(limits).run().unwrap();
+        assert_eq!(outcome.exit, Exit::TimedOut);
+    }
+
+    #[test]
+    fn the_environment_is_scrubbed() {
+        let outcome = sh("echo $DEBUGINFOD_URLS$CARGO_MANIFEST_DIR$LC_ALL").run().unwrap();
+        assert_eq!(outcome.stdout, b"C\n");
+    }
+
+    #[test]
+    fn a_missing_program_is_named_in_the_error() {
+        let error = Job::new("/nonexistent/tool").run().unwrap_err();
+        assert!(error.to_string().contains("/nonexistent/tool"));
+    }
+
+    #[test]
+    fn command_lines_can_be_pasted_into_a_shell() {
+        let line = Job::new("cc").args(["-DX=a b", "it's"]).command_line();
+        assert_eq!(line, r"cc '-DX=a b' 'it'\''s'");
+    }
+}

@@ -1,0 +1,20 @@
+//! Finds, versions and runs every external tool: compilers, debuggers, solvers, reducers and the
+//! programs under test. The only crate that spawns a process.
+//!
+//! Every child runs in a session and process group of its own, under limits on wall clock, CPU, memory
+//! and file size, with a scrubbed environment; when a limit is hit the whole group dies, because
+//! compilers are drivers and killing a driver alone leaves its `cc1` running.
+//!
+//! Deliberately absent: any knowledge of what a trace or a pass is.
+
+mod compile;
+mod doctor;
+mod job;
+mod scratch;
+mod tool;
+
+pub use compile::{Build, BuildError, CompileRequest, DebugInfo};
+pub use doctor::{Diagnosis, REQUIREMENTS, Requirement, diagnose};
+pub use job::{Exit, Job, JobError, Limits, Outcome, Traced};
+pub use scratch::{Scratch, sweep_stale};
+pub use tool::{Compiler, Launcher, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers};

@@ -1,0 +1,336 @@
+//! Finding tools: by name on PATH or by explicit path, with their versions.
+
+use crate::{Job, Limits};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use trueline_model::{CompilerId, CompilerKind};
+
+/// The tools we know by name, compilers apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ToolKind {
+    /// The GNU debugger.
+    Gdb,
+    /// LLVM's debugger.
+    Lldb,
+    /// LLVM's optimizer driver.
+    Opt,
+    /// The random program generator csmith.
+    Csmith,
+    /// The random program generator yarpgen.
+    Yarpgen,
+    /// The test-case reducer C-Vise.
+    Cvise,
+    /// The test-case reducer C-Reduce.
+    Creduce,
+    /// The SMT solver cvc5.
+    Cvc5,
+    /// The SMT solver Z3.
+    Z3,
+    /// CompCert, for its reference interpreter.
+    Ccomp,
+    /// Valgrind.
+    Valgrind,
+    /// LLVM's DWARF dumper.
+    LlvmDwarfdump,
+}
+
+impl ToolKind {
+    /// The name of the program without a version suffix.
+    pub fn program(self) -> &'static str {
+        match self {
+            Self::Gdb => "gdb",
+            Self::Lldb => "lldb",
+            Self::Opt => "opt",
+            Self::Csmith => "csmith",
+            Self::Yarpgen => "yarpgen",
+            Self::Cvise => "cvise",
+            Self::Creduce => "creduce",
+            Self::Cvc5 => "cvc5",
+            Self::Z3 => "z3",
+            Self::Ccomp => "ccomp",
+            Self::Valgrind => "valgrind",
+            Self::LlvmDwarfdump => "llvm-dwarfdump",
+        }
+    }
+
+    /// The Debian package that brings it.
+    pub fn package(self) -> &'static str {
+        match self {
+            Self::Gdb => "gdb",
+            Self::Lldb => "lldb-16",
+            Self::Opt | Self::LlvmDwarfdump => "llvm-16",
+            Self::Csmith => "csmith",
+            Self::Yarpgen => "yarpgen",
+            Self::Cvise => "cvise",
+            Self::Creduce => "creduce",
+            Self::Cvc5 => "cvc5",
+            Self::Z3 => "z3",
+            Self::Ccomp => "compcert",
+            Self::Valgrind => "valgrind",
+        }
+    }
+}
+
+impl fmt::Display for ToolKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.program())
+    }
+}
+
+/// Why a tool cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ToolError {
+    /// It is not there.
+    #[error("`{name}` was not found on PATH; install it with `apt-get install {package}`, or give its full path")]
+    Missing {
+        /// The name asked for.
+        name: String,
+        /// The Debian package that brings it.
+        package: String,
+    },
+    /// It is there but does not say its version.
+    #[error("`{path}` does not work: {reason}")]
+    Broken {
+        /// Where it was found.
+        path: PathBuf,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// How a program is started: directly, or through the loader of a private root that brought it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Launcher {
+    /// Program and arguments to put in front; empty for a direct start.
+    pub prefix: Vec<String>,
+    /// Arguments to put right after the program.
+    pub args: Vec<String>,
+}
+
+/// A tool that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// What it is.
+    pub kind: ToolKind,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its version, `13.1`.
+    pub version: String,
+}
+
+impl Tool {
+    /// A job that runs it.
+    pub fn job(&self) -> Job {
+        Job::new(&self.path)
+    }
+
+    /// The major version number, 0 when unreadable.
+    pub fn major(&self) -> u32 {
+        major(&self.version)
+    }
+}
+
+/// A compiler that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiler {
+    /// Path, family, version.
+    pub id: CompilerId,
+    /// How it is started.
+    pub launcher: Launcher,
+}
+
+impl Compiler {
+    /// A job that runs it.
+    pub fn job(&self) -> Job {
+        let mut words = self.launcher.prefix.iter();
+        match words.next() {
+            None => Job::new(&self.id.path).args(&self.launcher.args),
+            Some(first) => Job::new(first).args(words).arg(&self.id.path).args(&self.launcher.args),
+        }
+    }
+
+    /// The major version number, 0 when unreadable.
+    pub fn major(&self) -> u32 {
+        major(&self.id.version)
+    }
+}
+
+fn major(version: &str) -> u32 {
+    version.split('.').next().and_then(|m| m.parse().ok()).unwrap_or(0)
+}
+
+/// Finds a tool. `spec` is a name (`gdb`, `lldb-16`) or a path; `None` means the plain name, then the
+/// newest versioned one on PATH.
+pub fn find_tool(kind: ToolKind, spec: Option<&str>) -> Result<Tool, ToolError> {
+    let path = match spec {
+        Some(spec) => locate(spec),
+        None => locate(kind.program()).or_else(|| versioned(kind.program()).into_iter().next_back().map(|(_, path)| path)),
+    };
+    let missing = || ToolError::Missing { name: spec.unwrap_or(kind.program()).to_owned(), package: package_of(spec, kind.package()) };
+    let path = path.ok_or_else(missing)?;
+    let version = version_of(&path)?;
+    Ok(Tool { kind, path, version })
+}
+
+/// Finds a compiler by name (`gcc`, `clang-16`, `rustc`) or path.
+pub fn find_compiler(spec: &str) -> Result<Compiler, ToolError> {
+    let path = locate(spec).ok_or_else(|| ToolError::Missing { name: spec.to_owned(), package: package_of(Some(spec), spec) })?;
+    let banner = banner_of(&path)?;
+    let version = version_in(&banner).ok_or_else(|| ToolError::Broken { path: path.clone(), reason: "it prints no version".to_owned() })?;
+    let kind = kind_in(&banner);
+    Ok(Compiler { id: CompilerId { path, kind, version }, launcher: Launcher::default() })
+}
+
+/// Every gcc, gcc-N, clang, clang-N and rustc on PATH, one per real file, oldest first within a family.
+pub fn installed_compilers() -> Vec<Compiler> {
+    let mut found: BTreeMap<PathBuf, Compiler> = BTreeMap::new();
+    for name in ["gcc", "clang", "rustc"] {
+        let numbered = versioned(name).into_iter().map(|(_, path)| path);
+        for path in numbered.chain(locate(name)) {
+            let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+            if let (false, Ok(compiler)) = (found.contains_key(&real), find_compiler(&path.to_string_lossy())) {
+                found.insert(real, compiler);
+            }
+        }
+    }
+    let mut compilers: Vec<_> = found.into_values().collect();
+    compilers.sort_by_key(|c| (c.id.kind, c.major(), c.id.version.clone()));
+    compilers
+}
+
+fn package_of(spec: Option<&str>, fallback: &str) -> String {
+    match spec {
+        Some(spec) if spec.starts_with("opt-") => spec.replace("opt-", "llvm-"),
+        Some("rustc") => "rustc".to_owned(),
+        Some(spec) if !spec.contains('/') => spec.to_owned(),
+        _ => fallback.to_owned(),
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+fn path_dirs() -> Vec<PathBuf> {
+    std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default()
+}
+
+fn locate(spec: &str) -> Option<PathBuf> {
+    if spec.contains('/') {
+        let path = PathBuf::from(spec);
+        return is_program(&path).then(|| std::path::absolute(&path).unwrap_or(path));
+    }
+    path_dirs().into_iter().map(|dir| dir.join(spec)).find(|p| is_program(p))
+}
+
+/// `name-N` programs on PATH, by N.
+fn versioned(name: &str) -> BTreeMap<u32, PathBuf> {
+    let mut found = BTreeMap::new();
+    for dir in path_dirs() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let file = entry.file_name();
+            let number = file.to_str().and_then(|f| f.strip_prefix(name)?.strip_prefix('-')?.parse::<u32>().ok());
+            if let Some(number) = number
+                && is_program(&entry.path())
+            {
+                found.entry(number).or_insert_with(|| entry.path());
+            }
+        }
+    }
+    found
+}
+
+/// Version banners do not change while we run, and campaigns ask for them thousands of times.
+fn banner_of(path: &Path) -> Result<Arc<str>, ToolError> {
+    static BANNERS: OnceLock<Mutex<BTreeMap<PathBuf, Arc<str>>>> = OnceLock::new();
+    let banners = BANNERS.get_or_init(Mutex::default);
+    if let Some(banner) = banners.lock().unwrap_or_else(|e| e.into_inner()).get(path) {
+        return Ok(Arc::clone(banner));
+    }
+    let broken = |reason: String| ToolError::Broken { path: path.to_owned(), reason };
+    let mut outcome = Job::new(path).arg("--version").limits(Limits::seconds(20)).run().map_err(|e| broken(e.to_string()))?;
+    if !outcome.success() {
+        outcome = Job::new(path).arg("-v").limits(Limits::seconds(20)).run().map_err(|e| broken(e.to_string()))?;
+    }
+    let text = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
+    if !outcome.success() || text.trim().is_empty() {
+        return Err(broken(format!("`{} --version` failed: {}", path.display(), text.lines().next().unwrap_or("no output"))));
+    }
+    let banner: Arc<str> = Arc::from(text.as_str());
+    banners.lock().unwrap_or_else(|e| e.into_inner()).insert(path.to_owned(), Arc::clone(&banner));
+    Ok(banner)
+}
+
+fn version_of(path: &Path) -> Result<String, ToolError> {
+    let banner = banner_of(path)?;
+    version_in(&banner).ok_or_else(|| ToolError::Broken { path: path.to_owned(), reason: "it prints no version".to_owned() })
+}
+
+fn kind_in(banner: &str) -> CompilerKind {
+    let first = banner.lines().next().unwrap_or("");
+    if banner.contains("clang version") {
+        CompilerKind::Clang
+    } else if first.starts_with("rustc ") {
+        CompilerKind::Rustc
+    } else if banner.contains("Free Software Foundation") {
+        CompilerKind::Gcc
+    } else {
+        CompilerKind::Other
+    }
+}
+
+/// The last dotted number of the first line that has one: tools put distribution suffixes in front.
+fn version_in(banner: &str) -> Option<String> {
+    let in_line = |line: &str| {
+        let clean = |word: &str| {
+            let word = word.trim_matches(|c: char| !c.is_ascii_digit());
+            let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(word.len());
+            word[..end].trim_end_matches('.').to_owned()
+        };
+        let words = line.split(|c: char| c.is_whitespace() || "(),".contains(c));
+        let versions: Vec<String> = words.map(clean).filter(|w| w.contains('.') && w.split('.').all(|p| !p.is_empty())).collect();
+        if line.contains("version ") || line.starts_with("rustc") { versions.first().cloned() } else { versions.last().cloned() }
+    };
+    banner.lines().find_map(in_line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_real_banners() {
+        let cases = [
+            ("gcc-12 (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.", "12.2.0", CompilerKind::Gcc),
+            ("Debian clang version 16.0.6 (15~deb12u1)\nTarget: x86_64-pc-linux-gnu", "16.0.6", CompilerKind::Clang),
+            ("rustc 1.95.0 (59807616e 2026-04-14)", "1.95.0", CompilerKind::Rustc),
+            ("tcc version 0.9.27 (x86_64 Linux)", "0.9.27", CompilerKind::Other),
+        ];
+        for (banner, version, kind) in cases {
+            assert_eq!(version_in(banner).as_deref(), Some(version), "{banner}");
+            assert_eq!(kind_in(banner), kind, "{banner}");
+        }
+        assert_eq!(version_in("GNU gdb (Debian 13.1-3) 13.1").as_deref(), Some("13.1"));
+        assert_eq!(version_in("lldb version 16.0.6").as_deref(), Some("16.0.6"));
+        assert_eq!(version_in("This is cvc5 version 1.0.3 [git tag 1.0.3 branch HEAD]").as_deref(), Some("1.0.3"));
+    }
+
+    #[test]
+    fn the_host_compiler_is_found_by_name_and_by_path() {
+        let by_name = find_compiler("gcc").unwrap();
+        assert_eq!(by_name.id.kind, CompilerKind::Gcc);
+        let by_path = find_compiler(&by_name.id.path.to_string_lossy()).unwrap();
+        assert_eq!(by_path, by_name);
+    }
+
+    #[test]
+    fn a_missing_compiler_names_the_package_that_brings_it() {
+        let error = find_compiler("clang-77").unwrap_err().to_string();
+        assert!(error.contains("apt-get install clang-77"), "{error}");
+        let error = find_tool(ToolKind::Opt, Some("opt-77")).unwrap_err().to_string();
+        assert!(error.contains("apt-get install llvm-77"), "{error}");
+    }
+}

@@ -1,0 +1,125 @@
+//! What every engine takes and gives.
+
+use std::path::PathBuf;
+use trueline_model::{EngineKind, Policy, StepSink};
+use trueline_toolchain::Limits;
+
+/// Whether variables are evaluated at each stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Vars {
+    /// Locals, parameters and globals.
+    All,
+    /// None: lines and frames only.
+    None,
+}
+
+/// One run to be traced.
+#[derive(Clone, Debug)]
+pub struct TraceRequest {
+    /// The binary.
+    pub binary: PathBuf,
+    /// Arguments of the program.
+    pub args: Vec<String>,
+    /// Files whose lines count, by base name; empty for every file the debug information names.
+    pub user_files: Vec<String>,
+    /// How the line table is read; only the native engine has a choice.
+    pub policy: Policy,
+    /// Whether variables are evaluated.
+    pub vars: Vars,
+    /// Stops after which the trace is cut off.
+    pub max_steps: u64,
+    /// Limits of the traced run, the debugger included.
+    pub limits: Limits,
+}
+
+impl TraceRequest {
+    /// A request with gdb's policy, all variables, a million steps and two minutes.
+    pub fn new(binary: impl Into<PathBuf>) -> Self {
+        Self {
+            binary: binary.into(),
+            args: Vec::new(),
+            user_files: Vec::new(),
+            policy: Policy::Gdb,
+            vars: Vars::All,
+            max_steps: 1_000_000,
+            limits: Limits::seconds(120),
+        }
+    }
+}
+
+/// How a trace ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TraceEnd {
+    /// Main returned (or the program exited).
+    Finished,
+    /// The step limit was reached.
+    CutOff,
+    /// The sink had seen enough.
+    Stopped,
+}
+
+/// What is known after a trace.
+#[derive(Clone, Debug)]
+pub struct TraceSummary {
+    /// How it ended.
+    pub end: TraceEnd,
+    /// Stops made.
+    pub steps: u64,
+    /// CPU time spent, traced program and debugger included.
+    pub cpu: std::time::Duration,
+}
+
+/// Why there is no trace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The binary cannot be traced at all.
+    #[error("cannot trace {binary}: {reason}", binary = binary.display())]
+    BadBinary {
+        /// The binary.
+        binary: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The program did something that a closed, deterministic, single-threaded program does not do.
+    #[error("the program in {binary} {reason}", binary = binary.display())]
+    BadProgram {
+        /// The binary.
+        binary: PathBuf,
+        /// What it did: "crashed with signal 11 at line 7", "did not finish within 120 s"…
+        reason: String,
+    },
+    /// The debugger is missing or broken.
+    #[error(transparent)]
+    Tool(#[from] trueline_toolchain::ToolError),
+    /// The debugger failed in the middle.
+    #[error("{engine} failed on {binary}: {reason}", binary = binary.display())]
+    Debugger {
+        /// Which.
+        engine: EngineKind,
+        /// The binary.
+        binary: PathBuf,
+        /// What it said.
+        reason: String,
+    },
+    /// A process could not be run.
+    #[error(transparent)]
+    Job(#[from] trueline_toolchain::JobError),
+    /// A system call failed.
+    #[error("{what}: {source}")]
+    System {
+        /// What was attempted.
+        what: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+/// A way to trace.
+pub trait Engine: Sync {
+    /// Which one.
+    fn kind(&self) -> EngineKind;
+
+    /// Traces one run, pushing each stop into `sink`.
+    fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError>;
+}

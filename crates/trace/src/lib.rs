@@ -1,0 +1,10 @@
+//! Runs a build under an engine and hands over what a debugger would show, stop by stop.
+//!
+//! Three engines, one [`Step`](trueline_model::Step): `native` (our own, on ptrace and DWARF), `gdb` and
+//! `lldb`. All of them trace from main to its return, in the user's files only.
+//!
+//! Deliberately absent: any opinion on whether what was shown is right; that is `oracle`'s.
+
+mod engine;
+
+pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars};
