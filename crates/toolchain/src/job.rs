@@ -4,6 +4,7 @@
 //! needed together: the CPU time of the finished group leader (`wait4`), death of the whole group at the
 //! wall-clock limit, and a child that stops under ptrace before its first instruction.
 
+use crate::confine::{Cell, Confinement};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
@@ -125,6 +126,7 @@ pub struct Job {
     cwd: Option<PathBuf>,
     stdin: Vec<u8>,
     limits: Limits,
+    confinement: Confinement,
 }
 
 impl Job {
@@ -138,6 +140,7 @@ impl Job {
             cwd: None,
             stdin: Vec::new(),
             limits: Limits::default(),
+            confinement: Confinement::default(),
         }
     }
 
@@ -177,6 +180,12 @@ impl Job {
         self
     }
 
+    /// Says how far it is trusted.
+    pub fn confine(mut self, confinement: Confinement) -> Self {
+        self.confinement = confinement;
+        self
+    }
+
     /// The program it runs.
     pub fn program(&self) -> &Path {
         &self.program
@@ -201,7 +210,7 @@ impl Job {
     /// Runs it and hands standard output to `consume` in chunks as it comes; `Break` kills the group.
     pub fn stream(&self, mut consume: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<Outcome, JobError> {
         let started = Instant::now();
-        let mut command = self.command(Tracing::Off);
+        let mut command = self.command(Tracing::Off)?;
         command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
@@ -264,7 +273,7 @@ impl Job {
     /// before its first instruction (at the exec's SIGTRAP). Output goes to nowhere. The caller drives
     /// it with ptrace from this same thread; dropping the value kills the group.
     pub fn spawn_traced(&self) -> Result<Traced, JobError> {
-        let mut command = self.command(Tracing::On);
+        let mut command = self.command(Tracing::On)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
         let group = Group(child.id() as i32);
@@ -272,7 +281,7 @@ impl Job {
         Ok(Traced { pid: child.id() as i32, group, watchdog: Some(watchdog) })
     }
 
-    fn command(&self, tracing: Tracing) -> Command {
+    fn command(&self, tracing: Tracing) -> Result<Command, JobError> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear();
         for name in ["PATH", "HOME", "TMPDIR"] {
@@ -291,14 +300,15 @@ impl Job {
         if let Some(dir) = &self.cwd {
             command.current_dir(dir);
         }
+        let cell = Cell::prepare(&self.confinement).map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
         let limits = self.limits.clone();
         let parent = std::process::id() as i32;
         // SAFETY: the closure runs between fork and exec and makes only async-signal-safe system calls
-        // (setsid, prctl, getppid, setrlimit, personality, ptrace); it allocates nothing.
+        // (setsid, prctl, getppid, setrlimit, personality, ptrace, landlock, seccomp); it allocates nothing.
         unsafe {
-            command.pre_exec(move || prepare_child(&limits, parent, tracing));
+            command.pre_exec(move || prepare_child(&limits, parent, tracing, cell.as_ref()));
         }
-        command
+        Ok(command)
     }
 }
 
@@ -308,7 +318,7 @@ enum Tracing {
     On,
 }
 
-fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing) -> io::Result<()> {
+fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing, cell: Option<&Cell>) -> io::Result<()> {
     // SAFETY: plain system calls on integers and one stack-allocated struct; see `Job::command`.
     unsafe {
         if libc::setsid() < 0 {
@@ -332,7 +342,7 @@ fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing) -> io::Result<(
             }
         }
     }
-    Ok(())
+    cell.map_or(Ok(()), Cell::enter)
 }
 
 fn set_limit(resource: libc::__rlimit_resource_t, soft: u64, hard: u64) -> io::Result<()> {

@@ -8,12 +8,14 @@
 //! Deliberately absent: any knowledge of what a trace or a pass is.
 
 mod compile;
+mod confine;
 mod doctor;
 mod job;
 mod scratch;
 mod tool;
 
 pub use compile::{Build, BuildError, CompileRequest, DebugInfo};
+pub use confine::{Confinement, ConfinementSupport, confinement_support};
 pub use doctor::{Diagnosis, REQUIREMENTS, Requirement, diagnose};
 pub use job::{Exit, Job, JobError, Limits, Outcome, Traced};
 pub use scratch::{Scratch, sweep_stale};

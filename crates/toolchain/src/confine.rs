@@ -1,0 +1,242 @@
+//! What a child may reach beyond its own memory: files, network, other processes.
+//!
+//! Landlock keeps writes inside named directories and signals inside the child's own domain; seccomp
+//! takes away sockets and, for programs under test, new processes. Both work without privileges and cost
+//! microseconds, which namespaces do not. On a kernel without Landlock the file rules are not enforced;
+//! [`confinement_support`] says so, and `doctor` prints it.
+//!
+//! Everything is prepared in the parent; the child only makes system calls between fork and exec.
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope, path_beneath_rules,
+};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition as Condition, SeccompFilter,
+    SeccompRule as Rule, TargetArch,
+};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// How far a child is trusted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Confinement {
+    /// A tool that we chose to run: limits only.
+    #[default]
+    Tool,
+    /// A tool that handles untrusted input and needs children of its own, such as a debugger: no network,
+    /// and it may write only below these directories.
+    Guarded {
+        /// Where it may write.
+        writable: Vec<PathBuf>,
+    },
+    /// A program under test: as above, and no new processes; an attempt ends it with SIGSYS.
+    Program {
+        /// Where it may write.
+        writable: Vec<PathBuf>,
+    },
+}
+
+/// What the running kernel can enforce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfinementSupport {
+    /// Files, signals, network and processes.
+    Full,
+    /// Network and processes only: the kernel has no Landlock.
+    NoFileRules,
+}
+
+/// Asks the kernel what it can enforce.
+pub fn confinement_support() -> ConfinementSupport {
+    const VERSION_QUERY: usize = 1;
+    // SAFETY: a null attribute of size 0 with the version flag is the documented way to ask for the ABI.
+    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0usize, VERSION_QUERY) };
+    if abi >= 1 { ConfinementSupport::Full } else { ConfinementSupport::NoFileRules }
+}
+
+/// Rules made ready in the parent, to be entered by the child.
+pub(crate) struct Cell {
+    files: Option<OwnedFd>,
+    filters: &'static [BpfProgram],
+}
+
+impl Cell {
+    /// Prepares the rules; `None` for a trusted tool.
+    pub(crate) fn prepare(confinement: &Confinement) -> io::Result<Option<Self>> {
+        static GUARDED: OnceLock<Vec<BpfProgram>> = OnceLock::new();
+        static PROGRAM: OnceLock<Vec<BpfProgram>> = OnceLock::new();
+        let (writable, filters) = match confinement {
+            Confinement::Tool => return Ok(None),
+            Confinement::Guarded { writable } => {
+                (writable, GUARDED.get_or_init(|| vec![filter(no_network(), SeccompAction::Errno(libc::EPERM as u32))]))
+            }
+            Confinement::Program { writable } => (
+                writable,
+                PROGRAM.get_or_init(|| {
+                    // The C library falls back to clone, whose flags a filter can read, when clone3 is absent.
+                    let no_clone3 = BTreeMap::from([(libc::SYS_clone3, vec![])]);
+                    vec![filter(no_processes(), SeccompAction::Trap), filter(no_clone3, SeccompAction::Errno(libc::ENOSYS as u32))]
+                }),
+            ),
+        };
+        Ok(Some(Self { files: file_rules(writable)?, filters }))
+    }
+
+    /// Enters the rules. Runs between fork and exec: system calls only.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        // SAFETY: two system calls on integers.
+        unsafe {
+            if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            if let Some(files) = &self.files
+                && libc::syscall(libc::SYS_landlock_restrict_self, files.as_raw_fd(), 0) < 0
+            {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        for filter in self.filters {
+            seccompiler::apply_filter(filter).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+        }
+        Ok(())
+    }
+}
+
+fn file_rules(writable: &[PathBuf]) -> io::Result<Option<OwnedFd>> {
+    let abi = ABI::V6;
+    let error = |e: landlock::RulesetError| io::Error::other(format!("landlock: {e}"));
+    // Reading and executing stay free; /dev/null, /dev/tty and friends are opened for writing by everyone.
+    let writes = AccessFs::from_write(abi);
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(writes)
+        .map_err(error)?
+        .handle_access(AccessNet::from_all(abi))
+        .map_err(error)?
+        .scope(Scope::from_all(abi))
+        .map_err(error)?
+        .create()
+        .map_err(error)?
+        .add_rules(path_beneath_rules(writable, writes))
+        .map_err(error)?
+        .add_rules(path_beneath_rules(["/dev/null", "/dev/tty", "/dev/full", "/dev/zero"], AccessFs::WriteFile))
+        .map_err(error)?;
+    Ok(ruleset.into())
+}
+
+type Rules = BTreeMap<i64, Vec<Rule>>;
+
+fn no_network() -> Rules {
+    let family = |value: i32| rule(Condition::new(0, Len::Dword, Op::Eq, value as u64));
+    BTreeMap::from([(
+        libc::SYS_socket,
+        vec![family(libc::AF_INET), family(libc::AF_INET6), family(libc::AF_PACKET), family(libc::AF_NETLINK)],
+    )])
+}
+
+fn no_processes() -> Rules {
+    // Threads and the leak checker's helper share memory (CLONE_VM); a fork does not. vfork shares it too
+    // but only to exec, which a closed program has no reason to do.
+    let not_shared = rule(Condition::new(0, Len::Qword, Op::MaskedEq(libc::CLONE_VM as u64), 0));
+    let vfork_like = rule(Condition::new(0, Len::Qword, Op::MaskedEq(libc::CLONE_VFORK as u64), libc::CLONE_VFORK as u64));
+    let mut rules = BTreeMap::from([(libc::SYS_clone, vec![not_shared, vfork_like])]);
+    for call in [
+        libc::SYS_socket,
+        libc::SYS_fork,
+        libc::SYS_vfork,
+        libc::SYS_setsid,
+        libc::SYS_setpgid,
+        libc::SYS_unshare,
+        libc::SYS_setns,
+        libc::SYS_mount,
+        libc::SYS_bpf,
+        libc::SYS_io_uring_setup,
+    ] {
+        rules.insert(call, vec![]);
+    }
+    rules
+}
+
+fn rule(condition: Result<Condition, seccompiler::BackendError>) -> Rule {
+    Rule::new(vec![condition.expect("argument indexes are below six")]).expect("one condition is not none")
+}
+
+fn filter(rules: Rules, on_match: SeccompAction) -> BpfProgram {
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, on_match, TargetArch::x86_64).expect("the two actions differ");
+    filter.try_into().expect("a filter of a dozen rules compiles")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CompileRequest, Exit, Job, Scratch, find_compiler};
+    use trueline_model::{Language, OptLevel};
+
+    /// Compiles a program that tries something and runs it confined, its own directory writable.
+    fn attempt(code: &str) -> (Exit, Scratch) {
+        let scratch = Scratch::new().unwrap();
+        let source = scratch.write("try.c", format!("#define _GNU_SOURCE\n#include <fcntl.h>\n#include <signal.h>\n#include <sys/socket.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(void) {{ {code} }}\n")).unwrap();
+        let request = CompileRequest::new(source, Language::C, OptLevel::O0, scratch.join("try"));
+        let build = find_compiler("gcc").unwrap().compile(&request).unwrap();
+        std::fs::create_dir(scratch.join("own")).unwrap();
+        let confinement = Confinement::Program { writable: vec![scratch.join("own")] };
+        let exit = Job::new(build.binary).cwd(scratch.join("own")).confine(confinement).run().unwrap().exit;
+        (exit, scratch)
+    }
+
+    #[test]
+    fn a_program_writes_in_its_own_directory_and_nowhere_else() {
+        if confinement_support() != ConfinementSupport::Full {
+            eprintln!("skipped: this kernel has no Landlock");
+            return;
+        }
+        let (exit, scratch) = attempt(
+            "int in = open(\"mine\", O_CREAT | O_WRONLY, 0600); int out = open(\"../theirs\", O_CREAT | O_WRONLY, 0600); return (in >= 0) * 2 + (out >= 0);",
+        );
+        assert_eq!(exit, Exit::Code(2));
+        assert!(scratch.join("own/mine").exists() && !scratch.join("theirs").exists());
+    }
+
+    #[test]
+    fn a_program_may_read_what_it_needs_and_write_to_dev_null() {
+        let (exit, _scratch) = attempt("return !(fopen(\"/etc/passwd\", \"r\") && fopen(\"/dev/null\", \"w\"));");
+        assert_eq!(exit, Exit::Code(0));
+    }
+
+    #[test]
+    fn a_program_that_forks_is_ended() {
+        assert_eq!(attempt("return fork();").0, Exit::Signal(libc::SIGSYS));
+        assert_eq!(attempt("return system_like();} int system_like(void) { return vfork();").0, Exit::Signal(libc::SIGSYS));
+    }
+
+    #[test]
+    fn a_program_that_leaves_its_group_is_ended() {
+        assert_eq!(attempt("return setpgid(0, 0);").0, Exit::Signal(libc::SIGSYS));
+    }
+
+    #[test]
+    fn a_program_has_no_network() {
+        assert_eq!(attempt("return socket(AF_INET, SOCK_STREAM, 0) < 0;").0, Exit::Signal(libc::SIGSYS));
+    }
+
+    #[test]
+    fn a_program_cannot_signal_others() {
+        if confinement_support() != ConfinementSupport::Full {
+            eprintln!("skipped: this kernel has no Landlock");
+            return;
+        }
+        assert_eq!(attempt("return kill(getppid(), 0) == 0;").0, Exit::Code(0));
+    }
+
+    #[test]
+    fn a_guarded_tool_may_fork_but_not_reach_the_network() {
+        let scratch = Scratch::new().unwrap();
+        let guarded = Confinement::Guarded { writable: vec![scratch.path().to_owned()] };
+        let script = "(exit 3); test $? = 3 && echo x > inside && ! (exec 3<>/dev/tcp/127.0.0.1/9) 2>/dev/null && ! echo y 2>/dev/null > ../trueline-outside";
+        let outcome = Job::new("/bin/bash").args(["-c", script]).cwd(scratch.path()).confine(guarded).run().unwrap();
+        assert_eq!(outcome.exit, Exit::Code(0), "{}", outcome.stderr_text());
+        assert!(scratch.join("inside").exists());
+    }
+}
