@@ -5,8 +5,9 @@
 //! wall-clock limit, and a child that stops under ptrace before its first instruction.
 
 use crate::confine::{Cell, Confinement};
+use crate::pipes::{Collected, collect};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -215,55 +216,26 @@ impl Job {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
         let group = Group(child.id() as i32);
-        let mut stdout = child.stdout.take().expect("piped");
+        let stdout = child.stdout.take().expect("piped");
         let stderr = child.stderr.take().expect("piped");
-        let feeder = child.stdin.take().map(|mut pipe| {
+        if let Some(mut pipe) = child.stdin.take() {
             let bytes = self.stdin.clone();
-            // A child that does not read its input closes the pipe: not an error of ours.
-            thread::spawn(move || drop(pipe.write_all(&bytes)))
-        });
-        let output_limit = self.limits.output;
-        let errors = thread::spawn(move || read_capped(stderr, output_limit));
+            // A child that does not read its input closes the pipe: not an error of ours. Not joined: a
+            // stranger that inherited the other end must not be able to hold us.
+            thread::spawn(move || drop(pipe.write_all(&bytes)));
+        }
         let watchdog = Watchdog::start(group, self.limits.wall);
-
-        let mut seen = 0usize;
-        let mut ended: Option<Exit> = None;
-        let mut buffer = vec![0u8; 64 << 10];
-        loop {
-            match stdout.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(n) => {
-                    seen += n;
-                    if seen > output_limit {
-                        ended = Some(Exit::TooMuchOutput);
-                    } else if consume(&buffer[..n]).is_break() {
-                        ended = Some(Exit::Stopped);
-                    }
-                    if ended.is_some() {
-                        group.kill();
-                        break;
-                    }
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(source) => {
-                    group.kill();
-                    let _ = wait(&mut child);
-                    return Err(JobError::Pipe { program: self.program.clone(), source });
-                }
-            }
-        }
-        let (status, usage) = wait(&mut child).map_err(|source| JobError::Pipe { program: self.program.clone(), source })?;
-        // The leader is gone; whatever it started and did not wait for goes too.
+        let broken = |source| JobError::Pipe { program: self.program.clone(), source };
+        let collected = collect(&child, stdout.into(), stderr.into(), self.limits.output, &mut consume);
+        // Before the leader is reaped, so that its number cannot have gone to somebody else: whatever it
+        // started and did not wait for ends here.
         group.kill();
+        let (status, usage) = wait(&mut child).map_err(broken)?;
         let timed_out = watchdog.stop();
-        if let Some(feeder) = feeder {
-            let _ = feeder.join();
-        }
-        let (stderr, stderr_overflow) = errors.join().unwrap_or_default();
+        let Collected { stderr, ended } = collected.map_err(broken)?;
         let exit = match ended {
             Some(exit) => exit,
             None if timed_out => Exit::TimedOut,
-            None if stderr_overflow => Exit::TooMuchOutput,
             None => exit_of(status),
         };
         Ok(Outcome { exit, stdout: Vec::new(), stderr, cpu: usage.cpu, wall: started.elapsed(), max_rss: usage.max_rss })
@@ -468,21 +440,6 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-fn read_capped(mut pipe: impl Read, limit: usize) -> (Vec<u8>, bool) {
-    let mut kept = Vec::new();
-    let mut buffer = [0u8; 16 << 10];
-    let mut overflow = false;
-    while let Ok(n) = pipe.read(&mut buffer) {
-        if n == 0 {
-            break;
-        }
-        let room = limit.saturating_sub(kept.len());
-        kept.extend_from_slice(&buffer[..n.min(room)]);
-        overflow |= n > room;
-    }
-    (kept, overflow)
-}
-
 fn quote(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,:@%^".contains(c);
@@ -520,6 +477,14 @@ mod tests {
             stat.is_empty() || stat.contains(") Z ")
         });
         assert!(gone, "the grandchild {pid} outlived its group");
+    }
+
+    #[test]
+    fn a_grandchild_that_escaped_and_holds_the_pipes_does_not_hold_us() {
+        let started = Instant::now();
+        let outcome = sh("setsid sleep 20 & echo started").run().unwrap();
+        assert_eq!((outcome.exit, outcome.stdout.as_slice()), (Exit::Code(0), &b"started\n"[..]));
+        assert!(started.elapsed() < Duration::from_secs(15), "waited for the escaped process");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod compile;
 mod confine;
 mod doctor;
 mod job;
+mod pipes;
 mod scratch;
 mod tool;
 

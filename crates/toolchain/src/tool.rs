@@ -188,7 +188,7 @@ pub fn find_compiler(spec: &str) -> Result<Compiler, ToolError> {
 pub fn installed_compilers() -> Vec<Compiler> {
     let mut found: BTreeMap<PathBuf, Compiler> = BTreeMap::new();
     for name in ["gcc", "clang", "rustc"] {
-        let numbered = versioned(name).into_iter().map(|(_, path)| path);
+        let numbered = versioned(name).into_values();
         for path in numbered.chain(locate(name)) {
             let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
             if let (false, Ok(compiler)) = (found.contains_key(&real), find_compiler(&path.to_string_lossy())) {
