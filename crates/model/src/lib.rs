@@ -4,6 +4,7 @@
 //! must not know one another exchange it; everything else stays with its owner.
 
 mod compiler;
+mod coverage;
 mod finding;
 mod program;
 mod seam;
@@ -12,9 +13,10 @@ mod trace;
 mod violation;
 
 pub use compiler::{CompilerId, CompilerKind, OptLevel, ParseOptLevelError};
+pub use coverage::{CodeFunction, CodeMap, Coverage, CoverageSet};
 pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Verdict};
 pub use program::{Language, Origin, Program};
-pub use seam::{Answer, Coverage, CoverageSet, Interesting, SeamError, Validity};
+pub use seam::{Answer, Interesting, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};
 pub use trace::{EngineKind, Frame, FrameKind, Observation, Policy, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable};
 pub use violation::{Invariant, Violation};

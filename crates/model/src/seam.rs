@@ -2,7 +2,6 @@
 //! command line (or the campaign) fills in. They keep the crates from importing one another.
 
 use crate::Program;
-use std::collections::BTreeSet;
 
 /// Why a judgement could not be given.
 #[derive(Debug, thiserror::Error)]
@@ -30,14 +29,4 @@ pub trait Interesting: Sync {
 pub trait Validity: Sync {
     /// `Ok(None)` when valid, otherwise the reason why it is not.
     fn reject(&self, candidate: &Program) -> Result<Option<String>, SeamError>;
-}
-
-/// A set of covered units (blocks or statements) of a compiler run, by dense index.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CoverageSet(pub BTreeSet<u32>);
-
-/// Measures which parts of a compiler a compilation runs.
-pub trait Coverage: Sync {
-    /// Compiles `program` with `flags` and returns what was covered.
-    fn measure(&self, program: &Program, flags: &[String]) -> Result<CoverageSet, SeamError>;
 }
