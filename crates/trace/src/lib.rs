@@ -6,5 +6,6 @@
 //! Deliberately absent: any opinion on whether what was shown is right; that is `oracle`'s.
 
 mod engine;
+pub mod inferior;
 
 pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars};

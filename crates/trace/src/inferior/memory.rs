@@ -1,0 +1,87 @@
+//! Raw system calls on a traced process: memory, SSE registers, CPU clock.
+
+use nix::sys::wait::WaitStatus;
+use nix::unistd::Pid;
+use std::io;
+use std::time::Duration;
+
+/// Reads exactly `buffer.len()` bytes.
+pub(super) fn read(pid: i32, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+    let length = buffer.len();
+    match read_many(pid, &mut [(address, buffer)]) {
+        n if n == length => Ok(()),
+        _ => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+    }
+}
+
+/// Reads several places at once; the count of bytes that arrived, from the front.
+pub(super) fn read_many(pid: i32, places: &mut [(u64, &mut [u8])]) -> usize {
+    const MOST: usize = 8;
+    let mut total = 0;
+    for group in places.chunks_mut(MOST) {
+        let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let (mut local, mut remote) = ([empty; MOST], [empty; MOST]);
+        let mut wanted = 0;
+        for (i, (address, buffer)) in group.iter_mut().enumerate() {
+            local[i] = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+            remote[i] = libc::iovec { iov_base: *address as *mut libc::c_void, iov_len: buffer.len() };
+            wanted += buffer.len();
+        }
+        let count = group.len() as libc::c_ulong;
+        // SAFETY: every local iovec describes a live, exclusively borrowed buffer; remote addresses
+        // belong to the other process and are checked by the kernel.
+        let got = unsafe { libc::process_vm_readv(pid, local.as_ptr(), count, remote.as_ptr(), count, 0) };
+        total += usize::try_from(got).unwrap_or(0);
+        if usize::try_from(got) != Ok(wanted) {
+            break;
+        }
+    }
+    total
+}
+
+/// The sixteen SSE registers.
+pub(super) fn sse(pid: i32) -> io::Result<[[u8; 16]; 16]> {
+    // SAFETY: an all-zero user_fpregs_struct is a valid value.
+    let mut state: libc::user_fpregs_struct = unsafe { std::mem::zeroed() };
+    let mut area = libc::iovec { iov_base: (&raw mut state).cast(), iov_len: size_of::<libc::user_fpregs_struct>() };
+    const NT_PRFPREG: libc::c_long = 2;
+    // SAFETY: the iovec describes `state`, which outlives the call; the kernel writes at most its length.
+    let done = unsafe { libc::ptrace(libc::PTRACE_GETREGSET, pid, NT_PRFPREG, &raw mut area) };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut registers = [[0u8; 16]; 16];
+    for (register, words) in registers.iter_mut().zip(state.xmm_space.chunks_exact(4)) {
+        for (bytes, word) in register.chunks_exact_mut(4).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+    Ok(registers)
+}
+
+/// CPU time of a process that has not been reaped.
+pub(super) fn process_cpu(pid: i32) -> Option<Duration> {
+    let mut clock = 0;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both calls write one value each, to places on this stack.
+    let done = unsafe { libc::clock_getcpuclockid(pid, &mut clock) == 0 && libc::clock_gettime(clock, &mut time) == 0 };
+    done.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+}
+
+/// Waits for a change of the process; with the CPU time it has used (only final once it is gone).
+pub(super) fn wait(pid: Pid) -> nix::Result<(WaitStatus, Duration)> {
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: wait4 writes the two values it is given, both on this stack.
+        if unsafe { libc::wait4(pid.as_raw(), &mut status, libc::__WALL, &mut usage) } == pid.as_raw() {
+            let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+            return Ok((WaitStatus::from_raw(pid, status)?, time(usage.ru_utime) + time(usage.ru_stime)));
+        }
+        match nix::Error::last() {
+            nix::Error::EINTR => {}
+            error => return Err(error),
+        }
+    }
+}
