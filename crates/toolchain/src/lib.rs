@@ -12,6 +12,7 @@ mod confine;
 mod doctor;
 mod job;
 mod pipes;
+mod private_root;
 mod scratch;
 mod tool;
 
@@ -19,5 +20,6 @@ pub use compile::{Build, BuildError, CompileRequest, DebugInfo};
 pub use confine::{Confinement, ConfinementSupport, confinement_support};
 pub use doctor::{Diagnosis, REQUIREMENTS, Requirement, diagnose};
 pub use job::{Exit, Job, JobError, Limits, Outcome, Traced};
+pub use private_root::{FetchOptions, PrivateRoot, PrivateRootError, PrivateRoots};
 pub use scratch::{Scratch, sweep_stale};
 pub use tool::{Compiler, Launcher, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers};

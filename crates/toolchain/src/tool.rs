@@ -1,6 +1,6 @@
 //! Finding tools: by name on PATH or by explicit path, with their versions.
 
-use crate::{Job, Limits};
+use crate::{Job, Limits, PrivateRoots};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
@@ -184,7 +184,7 @@ pub fn find_compiler(spec: &str) -> Result<Compiler, ToolError> {
     Ok(Compiler { id: CompilerId { path, kind, version }, launcher: Launcher::default() })
 }
 
-/// Every gcc, gcc-N, clang, clang-N and rustc on PATH, one per real file, oldest first within a family.
+/// Every gcc, gcc-N, clang, clang-N and rustc on PATH or fetched, one per real file, oldest first within a family.
 pub fn installed_compilers() -> Vec<Compiler> {
     let mut found: BTreeMap<PathBuf, Compiler> = BTreeMap::new();
     for name in ["gcc", "clang", "rustc"] {
@@ -214,8 +214,10 @@ fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
+/// PATH, then the toolchains fetched into private roots: the host's own win.
 fn path_dirs() -> Vec<PathBuf> {
-    std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default()
+    let path: Vec<PathBuf> = std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
+    path.into_iter().chain(PrivateRoots::of_user().map(|roots| roots.bin())).collect()
 }
 
 fn locate(spec: &str) -> Option<PathBuf> {

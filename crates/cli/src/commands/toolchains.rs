@@ -1,0 +1,137 @@
+//! `trueline toolchains`: compilers that the host lacks, fetched into private roots.
+
+use crate::exit::Ending;
+use anyhow::Context;
+use serde::Serialize;
+use std::io::IsTerminal;
+use trueline_model::CompilerId;
+use trueline_toolchain::{FetchOptions, PrivateRoots, installed_compilers};
+
+/// List compilers, or fetch one that the host lacks from another Debian suite into a private root.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Show every compiler that --versions and --cc can name: the host's and the fetched ones.
+    List {
+        /// Print one JSON document instead of a table.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fetch compilers: clang-18, gcc-13, … Nothing is installed system-wide.
+    Fetch {
+        /// Which.
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// Another Debian mirror.
+        #[arg(long, value_name = "URL")]
+        mirror: Option<String>,
+        /// Look in this suite only (trixie, bullseye, sid, …).
+        #[arg(long)]
+        suite: Option<String>,
+        /// Print one JSON document instead of a table.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove fetched compilers.
+    Remove {
+        /// Which.
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// Print one JSON document instead of a line each.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Serialize)]
+struct Row {
+    #[serde(flatten)]
+    compiler: CompilerId,
+    origin: Origin,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase", tag = "from")]
+enum Origin {
+    Host,
+    Fetched { name: String, suite: String, package_version: String },
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Ending> {
+    let roots = PrivateRoots::of_user().context("neither HOME nor TRUELINE_TOOLCHAINS is set: there is no place for fetched compilers")?;
+    match args.action {
+        Action::List { json } => print(&list(&roots), json, &roots)?,
+        Action::Fetch { names, mirror, suite, json } => {
+            let options = FetchOptions { mirror, suite };
+            let terminal = std::io::stderr().is_terminal();
+            for name in &names {
+                let progress = |text: &str| {
+                    if terminal {
+                        eprint!("\r\x1b[K{name}: {text}");
+                    }
+                };
+                let fetched = roots.fetch(name, &options, &progress);
+                if terminal {
+                    eprint!("\r\x1b[K");
+                }
+                fetched?;
+            }
+            let rows = list(&roots).into_iter().filter(|r| matches!(&r.origin, Origin::Fetched { name, .. } if names.contains(name)));
+            print(&rows.collect::<Vec<_>>(), json, &roots)?;
+        }
+        Action::Remove { names, json } => {
+            let before = list(&roots);
+            for name in &names {
+                let root = roots.remove(name)?;
+                if !json {
+                    println!("removed {} ({} from {})", root.name, root.package_version, root.suite);
+                }
+            }
+            if json {
+                let rows = before.into_iter().filter(|r| matches!(&r.origin, Origin::Fetched { name, .. } if names.contains(name)));
+                print(&rows.collect::<Vec<_>>(), true, &roots)?;
+            }
+        }
+    }
+    Ok(Ending::Clean)
+}
+
+fn list(roots: &PrivateRoots) -> Vec<Row> {
+    let fetched = roots.list();
+    let origin = |id: &CompilerId| match fetched.iter().find(|root| root.program == id.path) {
+        Some(root) => Origin::Fetched { name: root.name.clone(), suite: root.suite.clone(), package_version: root.package_version.clone() },
+        None => Origin::Host,
+    };
+    let mut rows: Vec<Row> = installed_compilers().into_iter().map(|c| Row { origin: origin(&c.id), compiler: c.id }).collect();
+    // One that the host has too is shadowed on PATH, yet it is there and can be named by its path.
+    for root in &fetched {
+        if !rows.iter().any(|r| r.compiler.path == root.program)
+            && let Ok(compiler) = trueline_toolchain::find_compiler(&root.program.to_string_lossy())
+        {
+            rows.push(Row { origin: origin(&compiler.id), compiler: compiler.id });
+        }
+    }
+    rows
+}
+
+fn print(rows: &[Row], json: bool, roots: &PrivateRoots) -> anyhow::Result<()> {
+    if json {
+        let document = serde_json::json!({ "schema": "trueline.toolchains/1", "directory": roots.dir(), "toolchains": rows });
+        println!("{}", serde_json::to_string_pretty(&document)?);
+        return Ok(());
+    }
+    for row in rows {
+        let origin = match &row.origin {
+            Origin::Host => "host".to_owned(),
+            Origin::Fetched { suite, package_version, .. } => format!("{suite} {package_version}"),
+        };
+        println!("{:<6} {:<9} {:<28} {}", row.compiler.kind.to_string(), row.compiler.version, origin, row.compiler.path.display());
+    }
+    Ok(())
+}
