@@ -1,0 +1,193 @@
+//! What the gdb and lldb engines share: a Python tracer runs inside the debugger and writes JSON Lines;
+//! here they become steps.
+//!
+//! The tracers are embedded in this crate, so a binary needs no files beside it. Debuggers never read
+//! init files, and never run scripts that the traced binary brings along.
+
+use crate::{TraceEnd, TraceError, TraceRequest, TraceSummary, Vars};
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use trueline_model::{EngineKind, FileName, Frame, FrameKind, Line, Observation, Step, StepSink, VarKind, Variable};
+use trueline_toolchain::{Exit, Job, Scratch};
+
+/// Set for the tracer alone; the traced program gets an empty environment.
+pub(crate) const CONFIG: &str = "TRUELINE_TRACER";
+
+#[derive(Serialize)]
+struct Config<'a> {
+    binary: &'a Path,
+    args: &'a [String],
+    user_files: &'a [String],
+    vars: bool,
+    max_steps: u64,
+    /// Whether the program's arguments need a shell's quoting.
+    shell: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Record {
+    Var { var: (Arc<str>, VarKind, u32, Arc<str>, bool) },
+    Step { file: Option<String>, line: u32, pc: u64, frames: Vec<(String, u8, Option<String>, u32)>, vars: Vec<VarRecord> },
+    End { end: String },
+    Bad { bad: String },
+    Binary { binary: String },
+    Error { error: String },
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum VarRecord {
+    Value(usize, char, Arc<str>),
+    Bare(usize, char),
+}
+
+/// How the tracer itself says that it ended.
+enum Ending {
+    End(TraceEnd),
+    Program(String),
+    Binary(String),
+    Failure(String),
+}
+
+/// Turns the tracer's lines into steps.
+struct Reader<'s> {
+    sink: &'s mut dyn StepSink,
+    pending: Vec<u8>,
+    vars: Vec<Variable>,
+    names: crate::intern::Names,
+    last_frames: Arc<[Frame]>,
+    steps: u64,
+    ending: Option<Ending>,
+}
+
+impl<'s> Reader<'s> {
+    fn new(sink: &'s mut dyn StepSink) -> Self {
+        let names = crate::intern::Names::default();
+        Self { sink, pending: Vec::new(), vars: Vec::new(), names, last_frames: Arc::from([]), steps: 0, ending: None }
+    }
+
+    fn feed(&mut self, chunk: &[u8]) -> ControlFlow<()> {
+        let mut rest = chunk;
+        while let Some(end) = rest.iter().position(|&b| b == b'\n') {
+            let (line, tail) = rest.split_at(end);
+            rest = &tail[1..];
+            if self.pending.is_empty() {
+                self.line(line)?;
+            } else {
+                self.pending.extend_from_slice(line);
+                let whole = std::mem::take(&mut self.pending);
+                self.line(&whole)?;
+            }
+        }
+        self.pending.extend_from_slice(rest);
+        ControlFlow::Continue(())
+    }
+
+    fn line(&mut self, line: &[u8]) -> ControlFlow<()> {
+        // Debuggers echo commands before the tracer takes over their output.
+        if line.first() != Some(&b'{') {
+            return ControlFlow::Continue(());
+        }
+        match serde_json::from_slice(line) {
+            Ok(Record::Step { file, line, pc, frames, vars }) => return self.step(file, line, pc, frames, vars),
+            Ok(Record::Var { var: (name, kind, decl_line, type_name, holds_pointer) }) => {
+                self.vars.push(Variable { name, kind, decl_line, type_name, holds_pointer, observation: Observation::OptimizedOut });
+            }
+            Ok(Record::End { end }) => {
+                self.ending = Some(Ending::End(if end == "cut-off" { TraceEnd::CutOff } else { TraceEnd::Finished }));
+            }
+            Ok(Record::Bad { bad }) => self.ending = Some(Ending::Program(bad)),
+            Ok(Record::Binary { binary }) => self.ending = Some(Ending::Binary(binary)),
+            Ok(Record::Error { error }) => self.ending = Some(Ending::Failure(error)),
+            Err(e) => self.ending = Some(Ending::Failure(format!("its tracer wrote a line that cannot be read: {e}"))),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn step(
+        &mut self,
+        file: Option<String>,
+        line: u32,
+        pc: u64,
+        frames: Vec<(String, u8, Option<String>, u32)>,
+        vars: Vec<VarRecord>,
+    ) -> ControlFlow<()> {
+        let number = |line: u32| (line != 0).then_some(Line(line));
+        let frames: Vec<Frame> = frames
+            .into_iter()
+            .map(|(function, inlined, file, line)| Frame {
+                function: self.names.get(&function),
+                kind: if inlined == 1 { FrameKind::Inlined } else { FrameKind::Real },
+                file: file.map(|f| FileName(self.names.get(&f))),
+                line: number(line),
+            })
+            .collect();
+        if *self.last_frames != *frames {
+            self.last_frames = Arc::from(frames);
+        }
+        let vars = vars
+            .into_iter()
+            .filter_map(|record| {
+                let (id, observation) = match record {
+                    VarRecord::Value(id, _, text) => (id, Observation::Value(text)),
+                    VarRecord::Bare(id, 'o') => (id, Observation::OptimizedOut),
+                    VarRecord::Bare(id, _) => (id, Observation::Unreadable),
+                };
+                Some(Variable { observation, ..self.vars.get(id)?.clone() })
+            })
+            .collect();
+        let file = file.map(|f| FileName(self.names.get(&f)));
+        let step = Step { step: self.steps, file, line: number(line), pc, frames: Arc::clone(&self.last_frames), vars };
+        self.steps += 1;
+        self.sink.step(step)
+    }
+}
+
+/// Runs `job` (a debugger that loads a tracer) and pushes what it writes into `sink`.
+pub(crate) fn run(
+    engine: EngineKind,
+    tool: &trueline_toolchain::Tool,
+    source: &str,
+    command: impl FnOnce(Job, &Path) -> Job,
+    request: &TraceRequest,
+    sink: &mut dyn StepSink,
+) -> Result<TraceSummary, TraceError> {
+    crate::elf::check(&request.binary)?;
+    let system = |source| TraceError::System { what: "cannot write the tracer to a scratch directory".to_owned(), source };
+    let scratch = Scratch::new().map_err(system)?;
+    let script = scratch.write("tracer.py", source).map_err(system)?;
+    let plain = |arg: &String| !arg.is_empty() && arg.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./=+-,:@%".contains(&b));
+    let config = Config {
+        binary: &request.binary,
+        args: &request.args,
+        user_files: &request.user_files,
+        vars: request.vars == Vars::All,
+        max_steps: request.max_steps,
+        shell: !request.args.iter().all(plain),
+    };
+    let config = serde_json::to_string(&config).expect("plain data");
+    // The whole output is one long trace: its size is bounded by max_steps, not by the output limit.
+    let limits = trueline_toolchain::Limits { output: usize::MAX, memory: None, ..request.limits.clone() };
+    let job = command(tool.job().env(CONFIG, config).limits(limits), &script);
+    let mut reader = Reader::new(sink);
+    let outcome = job.stream(|chunk| reader.feed(chunk))?;
+    let binary = request.binary.clone();
+    let summary = |end| TraceSummary { end, steps: reader.steps, cpu: outcome.cpu };
+    match (outcome.exit, reader.ending) {
+        (Exit::Stopped, _) => Ok(summary(TraceEnd::Stopped)),
+        (_, Some(Ending::End(end))) => Ok(summary(end)),
+        (_, Some(Ending::Program(reason))) => Err(TraceError::BadProgram { binary, reason }),
+        (_, Some(Ending::Binary(reason))) => Err(TraceError::BadBinary { binary, reason }),
+        (_, Some(Ending::Failure(reason))) => Err(TraceError::Debugger { engine, binary, reason }),
+        (Exit::TimedOut, None) => {
+            Err(TraceError::BadProgram { binary, reason: format!("did not finish within {} s under {engine}", request.limits.wall.as_secs()) })
+        }
+        (exit, None) => {
+            let said = outcome.stderr_text().lines().next().unwrap_or("nothing").to_owned();
+            Err(TraceError::Debugger { engine, binary, reason: format!("it ended with {exit:?} and said: {said}") })
+        }
+    }
+}

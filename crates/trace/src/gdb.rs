@@ -1,0 +1,50 @@
+//! The gdb engine: `step`, from main to its return, by a Python tracer inside gdb.
+
+use crate::debugger;
+use crate::{Engine, TraceError, TraceRequest, TraceSummary};
+use trueline_model::{EngineKind, StepSink};
+use trueline_toolchain::{Tool, ToolKind, find_tool};
+
+const TRACER: &str = include_str!("tracers/gdb.py");
+
+/// gdb, found once and used for every trace.
+#[derive(Clone, Debug)]
+pub struct GdbEngine {
+    tool: Tool,
+}
+
+impl GdbEngine {
+    /// Finds gdb on PATH.
+    pub fn find() -> Result<Self, TraceError> {
+        Ok(Self { tool: find_tool(ToolKind::Gdb, None)? })
+    }
+
+    /// Uses the gdb that was found already.
+    pub fn with(tool: Tool) -> Self {
+        Self { tool }
+    }
+
+    /// gdb's version.
+    pub fn version(&self) -> &str {
+        &self.tool.version
+    }
+}
+
+impl Engine for GdbEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Gdb
+    }
+
+    fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
+        let command = |job: trueline_toolchain::Job, script: &std::path::Path| {
+            job.args(["-nx", "-nh", "-batch", "-iex", "set auto-load off", "-iex", "set auto-load safe-path /nonexistent"])
+                .args(["-iex", "set debuginfod enabled off", "-iex", "set debug-file-directory /nonexistent"])
+                .arg("-x")
+                .arg(script)
+                .arg("--args")
+                .arg(&request.binary)
+                .args(&request.args)
+        };
+        debugger::run(EngineKind::Gdb, &self.tool, TRACER, command, request, sink)
+    }
+}

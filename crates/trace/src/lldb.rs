@@ -1,0 +1,48 @@
+//! The lldb engine: step-in through the SB API, by a Python tracer inside lldb.
+//!
+//! The tracer is imported by lldb's own interpreter: Debian's python module for lldb cannot be loaded
+//! from outside without the development package.
+
+use crate::debugger;
+use crate::{Engine, TraceError, TraceRequest, TraceSummary};
+use trueline_model::{EngineKind, StepSink};
+use trueline_toolchain::{Tool, ToolKind, find_tool};
+
+const TRACER: &str = include_str!("tracers/lldb.py");
+
+/// lldb, found once and used for every trace.
+#[derive(Clone, Debug)]
+pub struct LldbEngine {
+    tool: Tool,
+}
+
+impl LldbEngine {
+    /// Finds lldb (or the newest lldb-N) on PATH.
+    pub fn find() -> Result<Self, TraceError> {
+        Ok(Self { tool: find_tool(ToolKind::Lldb, None)? })
+    }
+
+    /// Uses the lldb that was found already.
+    pub fn with(tool: Tool) -> Self {
+        Self { tool }
+    }
+
+    /// lldb's version.
+    pub fn version(&self) -> &str {
+        &self.tool.version
+    }
+}
+
+impl Engine for LldbEngine {
+    fn kind(&self) -> EngineKind {
+        EngineKind::Lldb
+    }
+
+    fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
+        let command = |job: trueline_toolchain::Job, script: &std::path::Path| {
+            let import = format!("command script import {}", script.display());
+            job.args(["--no-lldbinit", "--batch", "-O", "settings set target.load-script-from-symbol-file false", "-o"]).arg(import)
+        };
+        debugger::run(EngineKind::Lldb, &self.tool, TRACER, command, request, sink)
+    }
+}

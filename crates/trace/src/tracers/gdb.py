@@ -1,0 +1,378 @@
+"""Steps a program inside gdb and writes what gdb shows as JSON Lines to the original standard output.
+
+The configuration comes as JSON in TRUELINE_TRACER. Lines written:
+  {"var": [name, kind, decl_line, type, holds_pointer]}      the next variable id (counted from 0)
+  {"file": f, "line": n, "pc": p, "frames": [[function, inlined, file, line]...], "vars": [[id, state, value]...]}
+  and one last line: {"end": "finished" | "cut-off"}, {"bad": what the program did}, {"binary": what is wrong with the
+  binary} or {"error": what failed here}
+"""
+import json
+import os
+import struct
+import traceback
+
+import gdb
+
+LEAVES = 256  # scalars of one aggregate that are rendered; the rest is `...`
+
+# gdb's chatter and the program's output go nowhere; only our lines reach the reader. A dup is not inherited.
+OUT = os.fdopen(os.dup(1), "w", buffering=1 << 16)
+null = os.open("/dev/null", os.O_RDWR)
+os.dup2(null, 1)
+os.dup2(null, 2)
+
+
+def emit(record):
+    OUT.write(json.dumps(record, separators=(",", ":")))
+    OUT.write("\n")
+
+
+def float_text(value, size):
+    """Shortest decimal that reads back, spelled as Rust's Debug does."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    text = repr(value)
+    if size == 4:
+        for precision in range(1, 18):
+            short = "%.*g" % (precision, value)
+            if struct.pack("f", float(short)) == struct.pack("f", value):
+                text = repr(float(short))
+                break
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return "%se%d" % (mantissa, int(exponent))
+    return text
+
+
+class NoDebugInfo(Exception):
+    """There is nothing to read."""
+
+
+class BadProgram(Exception):
+    """The program did what closed, single-threaded programs do not do."""
+
+
+def render(value, type_, budget):
+    """Canonical text of a value; `?` stands for a part without location."""
+    budget[0] -= 1
+    if budget[0] < 0:
+        return "..."
+    code = type_.code
+    if code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        parts = []
+        for field in type_.fields():
+            if not hasattr(field, "bitpos") or getattr(field, "artificial", False):
+                continue
+            parts.append(render(value[field], field.type.strip_typedefs(), budget))
+            if budget[0] < 0:
+                break
+        return "{" + ", ".join(parts) + "}"
+    if code == gdb.TYPE_CODE_ARRAY:
+        low, high = type_.range()
+        element = type_.target().strip_typedefs()
+        parts = []
+        for index in range(low, high + 1):
+            parts.append(render(value[index], element, budget))
+            if budget[0] < 0:
+                break
+        return "{" + ", ".join(parts) + "}"
+    if value.is_optimized_out:
+        budget[1] = True
+        if code in POINTERS and "synthetic" in value.format_string():
+            return "(synthetic pointer)"
+        return "?"
+    budget[2] = True
+    if code in POINTERS:
+        try:
+            return hex(int(value.cast(UNSIGNED)))
+        except gdb.error:
+            if "synthetic" in value.format_string():
+                return "(synthetic pointer)"
+            raise
+    if code == gdb.TYPE_CODE_FLT:
+        return float_text(float(value), type_.sizeof)
+    if code in (gdb.TYPE_CODE_COMPLEX, getattr(gdb, "TYPE_CODE_DECFLOAT", -1)):
+        return value.format_string()
+    return str(int(value))
+
+
+POINTERS = tuple(
+    getattr(gdb, name)
+    for name in ("TYPE_CODE_PTR", "TYPE_CODE_REF", "TYPE_CODE_RVALUE_REF", "TYPE_CODE_FUNC", "TYPE_CODE_METHODPTR")
+    if hasattr(gdb, name)
+)
+
+
+def holds_pointer(type_, depth=0):
+    type_ = type_.strip_typedefs()
+    if type_.code in POINTERS:
+        return True
+    if depth > 16:
+        return True
+    if type_.code == gdb.TYPE_CODE_ARRAY:
+        return holds_pointer(type_.target(), depth + 1)
+    if type_.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        return any(holds_pointer(f.type, depth + 1) for f in type_.fields() if f.type is not None)
+    return False
+
+
+def observe(symbol, frame, type_):
+    try:
+        value = symbol.value(frame) if symbol.needs_frame else symbol.value()
+        budget = [LEAVES, False, False]
+        text = render(value, type_, budget)
+        if "synthetic" in text:
+            return "v", text
+        if budget[1] and not budget[2]:
+            return "o", None
+        return "v", text
+    except gdb.error as error:
+        message = str(error)
+        if "optimized out" in message:
+            return "o", None
+        return "u", None
+    except (OverflowError, RuntimeError, ValueError, TypeError):
+        return "u", None
+
+
+class Tracer:
+    def __init__(self, config):
+        self.config = config
+        self.user = set(config["user_files"])
+        self.vars = {}      # descriptor -> id
+        self.blocks = {}    # block key -> [(id, symbol, type)]
+        self.names = {}     # file name -> full name
+        self.exit = None
+        self.signal = None
+        self.bias = 0
+        self.started = False
+        self.spawned = False
+
+    def is_user(self, symtab):
+        if symtab is None:
+            return False
+        return not self.user or os.path.basename(symtab.filename) in self.user
+
+    def full(self, symtab):
+        name = self.names.get(symtab.filename)
+        if name is None:
+            name = self.names[symtab.filename] = os.path.normpath(symtab.fullname())
+        return name
+
+    def setup(self):
+        run = lambda command: gdb.execute(command, to_string=True)
+        for command in (
+            "set pagination off", "set confirm off", "set width 0", "set height 0", "set debuginfod enabled off",
+            "set debug-file-directory /nonexistent", "set print frame-arguments none", "set print frame-info short-location",
+            "set print entry-values no", "set disable-randomization on", "set style enabled off", "set step-mode off",
+            "set detach-on-fork off", "set schedule-multiple off", "set max-completions 0", "set cwd " + os.getcwd(),
+            "unset environment", "set unwindonsignal on", "set backtrace limit 4096", "set max-value-size 65536",
+            "set startup-with-shell " + ("on" if self.config["shell"] else "off"),
+        ):
+            run(command)
+        gdb.events.exited.connect(self.on_exit)
+        gdb.events.stop.connect(self.on_stop)
+        self.skip_other_files()
+        run("start")
+        for guard in ("catch fork", "catch vfork", "break pthread_create"):
+            try:
+                run(guard)
+            except gdb.error:
+                pass  # the program does not know the function
+        self.started = True
+
+    def skip_other_files(self):
+        """`step` walks over functions of other files instead of entering them."""
+        if not self.user:
+            return
+        text = gdb.execute("info sources", to_string=True)
+        names = set()
+        for line in text.splitlines():
+            for name in line.split(", "):
+                name = name.strip()
+                if name.startswith("/") and os.path.basename(name) not in self.user:
+                    names.add(name)
+        for name in sorted(names):
+            gdb.execute("skip file " + name, to_string=True)
+
+    def on_exit(self, event):
+        self.exit = getattr(event, "exit_code", 0)
+
+    def on_stop(self, event):
+        if isinstance(event, gdb.SignalEvent):
+            self.signal = event.stop_signal
+        elif isinstance(event, gdb.BreakpointEvent) and self.started:
+            # Past main only the fork catchpoints and the thread guard are set.
+            self.spawned = True
+
+    def load_bias(self):
+        with open(self.config["binary"], "rb") as elf:
+            entry = struct.unpack_from("<Q", elf.read(64), 24)[0]
+        with open("/proc/%d/auxv" % gdb.selected_inferior().pid, "rb") as auxv:
+            data = auxv.read()
+        for offset in range(0, len(data) - 15, 16):
+            key, value = struct.unpack_from("<QQ", data, offset)
+            if key == 9:  # AT_ENTRY
+                return value - entry
+        return 0
+
+    def describe(self, symbol, kind):
+        type_ = symbol.type.strip_typedefs()
+        descriptor = (symbol.name, kind, symbol.line, str(symbol.type), holds_pointer(type_))
+        number = self.vars.get(descriptor)
+        if number is None:
+            number = self.vars[descriptor] = len(self.vars)
+            emit({"var": descriptor})
+        return number, symbol, type_
+
+    def symbols_of(self, block, is_file_scope):
+        found = []
+        for symbol in block:
+            if symbol.is_argument:
+                kind = "param"
+            elif symbol.is_variable or symbol.is_constant:
+                if symbol.addr_class == gdb.SYMBOL_LOC_UNRESOLVED:
+                    continue
+                static = symbol.addr_class == gdb.SYMBOL_LOC_STATIC
+                kind = "global" if static or is_file_scope else "local"
+                if symbol.is_constant and symbol.type.code == gdb.TYPE_CODE_ENUM:
+                    if any(f.name == symbol.name for f in symbol.type.fields()):
+                        continue
+            else:
+                continue
+            if symbol.type is None or symbol.type.code in (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_VOID):
+                continue
+            if is_file_scope and not self.is_user(symbol.symtab):
+                continue
+            found.append(self.describe(symbol, kind))
+        return found
+
+    def variables(self, frame):
+        out = []
+        try:
+            block = frame.block()
+        except RuntimeError:
+            return out
+        chain = []
+        in_function = True
+        while block is not None:
+            function = block.function
+            chain.append((block, in_function))
+            if function is not None:
+                in_function = False
+            if block.is_global:
+                break
+            block = block.superblock
+        depth = len(chain)
+        for block, inside in chain:
+            file_scope = block.is_static or block.is_global
+            depth -= 1
+            if not inside and not file_scope:
+                continue
+            key = (block.start, block.end, depth, file_scope)
+            listed = self.blocks.get(key)
+            if listed is None:
+                listed = self.blocks[key] = self.symbols_of(block, file_scope)
+            for number, symbol, type_ in listed:
+                state, text = observe(symbol, frame, type_)
+                out.append([number, state] if text is None else [number, state, text])
+        return out
+
+    def frames(self):
+        """The user's frames down to main, `None` when main is not among them."""
+        found = []
+        frame = gdb.newest_frame()
+        while frame is not None:
+            function = frame.function()
+            if function is not None:
+                sal = frame.find_sal()
+                inlined = 1 if frame.type() == gdb.INLINE_FRAME else 0
+                if self.is_user(function.symtab) or found == []:
+                    file = self.full(sal.symtab) if sal.symtab is not None else None
+                    found.append([function.name, inlined, file, sal.line])
+                if function.name == self.main and not inlined:
+                    return found
+            try:
+                frame = frame.older()
+            except gdb.error:
+                return found
+        return None
+
+    def ended(self):
+        if self.exit is not None or gdb.selected_inferior().pid == 0:
+            return True
+        if self.spawned:
+            raise BadProgram("starts another process or thread")
+        if self.signal is not None:
+            sal = gdb.newest_frame().find_sal()
+            where = " at line %d" % sal.line if sal.symtab is not None and sal.line else ""
+            verb = "raised SIGTRAP" if self.signal == "SIGTRAP" else "crashed with " + self.signal
+            raise BadProgram(verb + where)
+        return False
+
+    def trace(self):
+        self.setup()
+        if gdb.selected_inferior().pid == 0:
+            raise BadProgram("ended before main")
+        if self.ended():
+            return "finished"
+        self.bias = self.load_bias()
+        frame = gdb.newest_frame()
+        while frame.type() == gdb.INLINE_FRAME:
+            frame = frame.older()
+        if frame.function() is None:
+            raise NoDebugInfo("main has no debug information")
+        self.main = frame.function().name
+        steps = 0
+        want_vars = self.config["vars"]
+        while True:
+            frame = gdb.newest_frame()
+            sal = frame.find_sal()
+            user = sal.symtab is not None and self.is_user(sal.symtab)
+            if user:
+                frames = self.frames()
+                if frames is None:
+                    return "finished"
+                emit({
+                    "file": self.full(sal.symtab), "line": sal.line, "pc": frame.pc() - self.bias,
+                    "frames": frames, "vars": self.variables(frame) if want_vars else [],
+                })
+                steps += 1
+                if steps >= self.config["max_steps"]:
+                    return "cut-off"
+            elif self.frames() is None:
+                return "finished"
+            if user or frame.type() == gdb.INLINE_FRAME or sal.symtab is not None and not frame.older():
+                gdb.execute("step", to_string=True)
+            else:
+                gdb.execute("finish", to_string=True)
+            if self.ended():
+                return "finished"
+
+
+def main():
+    global UNSIGNED
+    config = json.loads(os.environ["TRUELINE_TRACER"])
+    try:
+        gdb.execute("set language c", to_string=True)
+        UNSIGNED = gdb.parse_and_eval("(unsigned long)0").type
+        gdb.execute("set language auto", to_string=True)
+        emit({"end": Tracer(config).trace()})
+    except BadProgram as bad:
+        emit({"bad": str(bad)})
+    except NoDebugInfo as error:
+        emit({"binary": str(error)})
+    except BaseException as error:
+        emit({"error": "%s: %s" % (type(error).__name__, error), "trace": traceback.format_exc()})
+    OUT.flush()
+    try:
+        gdb.execute("kill inferiors 1", to_string=True)
+    except gdb.error:
+        pass
+    OUT.flush()
+    os._exit(0)
+
+
+main()

@@ -1,0 +1,327 @@
+"""Steps a program inside lldb and writes what lldb shows as JSON Lines to the original standard output.
+
+Same configuration and same lines as gdb.py; loaded with `command script import`.
+"""
+import json
+import os
+import struct
+import traceback
+
+import lldb
+
+LEAVES = 256  # scalars of one aggregate that are rendered; the rest is `...`
+SPAWNERS = ("fork", "vfork", "_Fork", "clone", "clone3", "posix_spawn", "posix_spawnp", "pthread_create")
+
+# lldb's chatter and the program's output go nowhere; only our lines reach the reader. A dup is not inherited.
+OUT = os.fdopen(os.dup(1), "w", buffering=1 << 16)
+null = os.open("/dev/null", os.O_RDWR)
+os.dup2(null, 1)
+os.dup2(null, 2)
+
+
+def emit(record):
+    OUT.write(json.dumps(record, separators=(",", ":")))
+    OUT.write("\n")
+
+
+def float_text(value, size):
+    """Shortest decimal that reads back, spelled as Rust's Debug does."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    text = repr(value)
+    if size == 4:
+        for precision in range(1, 18):
+            short = "%.*g" % (precision, value)
+            if struct.pack("f", float(short)) == struct.pack("f", value):
+                text = repr(float(short))
+                break
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return "%se%d" % (mantissa, int(exponent))
+    return text
+
+
+class BadProgram(Exception):
+    pass
+
+
+class Unreadable(Exception):
+    pass
+
+
+class OptimizedOut(Exception):
+    pass
+
+
+def check(value):
+    error = value.GetError()
+    if error.Fail():
+        message = error.GetCString() or ""
+        if "not available" in message or "optimized out" in message or "no location" in message:
+            raise OptimizedOut()
+        raise Unreadable()
+
+
+AGGREGATES = lldb.eTypeClassStruct | lldb.eTypeClassUnion | lldb.eTypeClassClass
+POINTERS = lldb.eTypeClassPointer | lldb.eTypeClassReference | lldb.eTypeClassFunction | lldb.eTypeClassMemberPointer
+ARRAYS = lldb.eTypeClassArray | lldb.eTypeClassVector
+
+
+def render(value, type_, budget):
+    """Canonical text of a value; `?` stands for a part without location."""
+    budget[0] -= 1
+    if budget[0] < 0:
+        return "..."
+    kind = type_.GetTypeClass()
+    if kind & (AGGREGATES | ARRAYS):
+        parts = []
+        for index in range(value.GetNumChildren()):
+            child = value.GetChildAtIndex(index, lldb.eNoDynamicValues, False)
+            parts.append(render(child, child.GetType().GetCanonicalType(), budget))
+            if budget[0] < 0:
+                break
+        return "{" + ", ".join(parts) + "}"
+    try:
+        check(value)
+    except OptimizedOut:
+        budget[1] = True
+        return "?"
+    budget[2] = True
+    if kind & POINTERS:
+        return hex(value.GetValueAsUnsigned(0))
+    flags = type_.GetTypeFlags()
+    error = lldb.SBError()
+    if flags & lldb.eTypeIsFloat:
+        data, size = value.GetData(), type_.GetByteSize()
+        if size == 4:
+            number = data.GetFloat(error, 0)
+        elif size == 8:
+            number = data.GetDouble(error, 0)
+        else:
+            number = data.GetLongDouble(error, 0)
+        if error.Fail():
+            raise Unreadable()
+        return float_text(number, size)
+    if flags & lldb.eTypeIsComplex:
+        return value.GetValue() or "?"
+    if type_.GetByteSize() > 8:
+        data = value.GetData()
+        raw = data.ReadRawData(error, 0, type_.GetByteSize())
+        if error.Fail():
+            raise Unreadable()
+        return str(int.from_bytes(raw, "little", signed=bool(flags & lldb.eTypeIsSigned)))
+    if flags & lldb.eTypeIsSigned:
+        number = value.GetValueAsSigned(error, 0)
+    else:
+        number = value.GetValueAsUnsigned(error, 0)
+    if error.Fail():
+        raise Unreadable()
+    return str(number)
+
+
+def holds_pointer(type_, depth=0):
+    type_ = type_.GetCanonicalType()
+    kind = type_.GetTypeClass()
+    if kind & POINTERS or depth > 16:
+        return True
+    if kind & ARRAYS:
+        return holds_pointer(type_.GetArrayElementType(), depth + 1)
+    if kind & AGGREGATES:
+        return any(holds_pointer(type_.GetFieldAtIndex(i).GetType(), depth + 1) for i in range(type_.GetNumberOfFields()))
+    return False
+
+
+class Tracer:
+    def __init__(self, config):
+        self.config = config
+        self.user = set(config["user_files"])
+        self.vars = {}       # descriptor -> id
+        self.pointers = {}   # type name -> holds a pointer
+
+    def is_user(self, spec):
+        name = spec.GetFilename()
+        return name is not None and (not self.user or name in self.user)
+
+    def full(self, spec):
+        return os.path.normpath(os.path.join(spec.GetDirectory() or "", spec.GetFilename()))
+
+    def setup(self):
+        self.debugger = lldb.SBDebugger.Create(False)
+        self.debugger.SetAsync(False)
+        for setting in (
+            "target.load-script-from-symbol-file false", "target.load-cwd-lldbinit false", "symbols.enable-external-lookup false",
+            "target.debug-file-search-paths /nonexistent", "target.process.thread.step-in-avoid-nodebug true",
+            "target.process.thread.step-avoid-libraries libc.so.6 ld-linux-x86-64.so.2 libm.so.6",
+            "target.prefer-dynamic-value no-dynamic-values", "target.enable-synthetic-value false",
+            "target.process.stop-on-exec false", "target.inherit-env false", "target.disable-aslr true",
+        ):
+            self.debugger.HandleCommand("settings set " + setting)
+        error = lldb.SBError()
+        self.target = self.debugger.CreateTarget(self.config["binary"], None, None, False, error)
+        if not self.target.IsValid():
+            raise RuntimeError("lldb does not load the binary: %s" % error.GetCString())
+        if self.target.BreakpointCreateByName("main").GetNumLocations() == 0:
+            raise RuntimeError("there is no function main")
+        info = lldb.SBLaunchInfo(self.config["args"])
+        info.SetEnvironmentEntries([], False)
+        info.SetLaunchFlags(lldb.eLaunchFlagDisableASLR)
+        info.SetWorkingDirectory(os.getcwd())
+        info.AddOpenFileAction(0, "/dev/null", True, False)
+        info.AddOpenFileAction(1, "/dev/null", False, True)
+        info.AddOpenFileAction(2, "/dev/null", False, True)
+        self.process = self.target.Launch(info, error)
+        if error.Fail() or not self.process.IsValid():
+            raise RuntimeError("lldb does not start the program: %s" % error.GetCString())
+
+    def load_bias(self):
+        with open(self.config["binary"], "rb") as elf:
+            entry = struct.unpack_from("<Q", elf.read(64), 24)[0]
+        with open("/proc/%d/auxv" % self.process.GetProcessID(), "rb") as auxv:
+            data = auxv.read()
+        for offset in range(0, len(data) - 15, 16):
+            key, value = struct.unpack_from("<QQ", data, offset)
+            if key == 9:  # AT_ENTRY
+                return value - entry
+        return 0
+
+    def observe(self, value):
+        try:
+            check(value)
+            budget = [LEAVES, False, False]
+            text = render(value, value.GetType().GetCanonicalType(), budget)
+            if budget[1] and not budget[2]:
+                return "o", None
+            return "v", text
+        except OptimizedOut:
+            return "o", None
+        except Unreadable:
+            return "u", None
+
+    def variables(self, frame):
+        out = []
+        for value in frame.GetVariables(True, True, True, True, lldb.eNoDynamicValues):
+            scope = value.GetValueType()
+            if scope == lldb.eValueTypeVariableArgument:
+                kind = "param"
+            elif scope == lldb.eValueTypeVariableLocal:
+                kind = "local"
+            else:
+                kind = "global"
+                if not self.is_user(value.GetDeclaration().GetFileSpec()):
+                    continue
+            type_name = value.GetTypeName() or ""
+            pointer = self.pointers.get(type_name)
+            if pointer is None:
+                pointer = self.pointers[type_name] = holds_pointer(value.GetType())
+            name = (value.GetName() or "").removeprefix("::")
+            descriptor = (name, kind, value.GetDeclaration().GetLine(), type_name, pointer)
+            number = self.vars.get(descriptor)
+            if number is None:
+                number = self.vars[descriptor] = len(self.vars)
+                emit({"var": descriptor})
+            state, text = self.observe(value)
+            out.append([number, state] if text is None else [number, state, text])
+        return out
+
+    def frames(self, thread):
+        """The user's frames down to main, `None` when main is not among them."""
+        found = []
+        for frame in thread:
+            entry = frame.GetLineEntry()
+            inlined = frame.IsInlined()
+            if frame.GetFunction().IsValid() or inlined:
+                name = frame.GetFunctionName() or ""
+                spec = entry.GetFileSpec()
+                if self.is_user(spec) or not found:
+                    found.append([name, 1 if inlined else 0, self.full(spec) if spec.GetFilename() else None, entry.GetLine()])
+                if name == self.main and not inlined:
+                    return found
+        return None
+
+    def ended(self):
+        """True when the program is over; complains when it did what closed programs do not do."""
+        state = self.process.GetState()
+        if state in (lldb.eStateExited, lldb.eStateDetached, lldb.eStateInvalid):
+            return True
+        thread = self.process.GetThreadAtIndex(0)
+        for other in self.process:
+            if other.GetStopReason() == lldb.eStopReasonBreakpoint:
+                thread = other
+        reason = thread.GetStopReason()
+        if reason in (lldb.eStopReasonSignal, lldb.eStopReasonException):
+            line = thread.GetFrameAtIndex(0).GetLineEntry().GetLine()
+            where = " at line %d" % line if line else ""
+            signal = thread.GetStopReasonDataAtIndex(0) if thread.GetStopReasonDataCount() else 0
+            name = self.process.GetUnixSignals().GetSignalAsCString(signal) or "signal %d" % signal
+            raise BadProgram(("raised SIGTRAP" if name == "SIGTRAP" else "crashed with " + name) + where)
+        if reason in (lldb.eStopReasonFork, lldb.eStopReasonVFork):
+            raise BadProgram("starts another process or thread")
+        if reason == lldb.eStopReasonBreakpoint and self.guards & {thread.GetStopReasonDataAtIndex(0)}:
+            raise BadProgram("starts another process or thread")
+        return False
+
+    def trace(self):
+        self.guards = set()
+        self.setup()
+        while True:
+            if self.ended():
+                raise BadProgram("ended before main")
+            thread = self.process.GetSelectedThread()
+            frame = thread.GetFrameAtIndex(0)
+            if self.is_user(frame.GetLineEntry().GetFileSpec()):
+                break
+            if self.process.Continue().Fail():
+                raise RuntimeError("lldb does not reach main")
+        # The first stop may already be inside something that was inlined into main.
+        real = next((f for f in thread if not f.IsInlined()), frame)
+        self.main = real.GetFunctionName()
+        self.target.DeleteAllBreakpoints()
+        for name in SPAWNERS:
+            self.guards.add(self.target.BreakpointCreateByName(name).GetID())
+        self.bias = self.load_bias()
+        steps = 0
+        while True:
+            frame = thread.GetFrameAtIndex(0)
+            entry = frame.GetLineEntry()
+            user = self.is_user(entry.GetFileSpec())
+            if user:
+                frames = self.frames(thread)
+                if frames is None:
+                    return "finished"
+                emit({
+                    "file": self.full(entry.GetFileSpec()), "line": entry.GetLine(), "pc": frame.GetPC() - self.bias,
+                    "frames": frames, "vars": self.variables(frame) if self.config["vars"] else [],
+                })
+                steps += 1
+                if steps >= self.config["max_steps"]:
+                    return "cut-off"
+            elif self.frames(thread) is None:
+                return "finished"
+            if user or frame.IsInlined():
+                thread.StepInto()
+            else:
+                thread.StepOut()
+            if self.ended():
+                return "finished"
+
+
+def main():
+    config = json.loads(os.environ["TRUELINE_TRACER"])
+    tracer = Tracer(config)
+    try:
+        emit({"end": tracer.trace()})
+    except BadProgram as bad:
+        emit({"bad": str(bad)})
+    except BaseException as error:
+        emit({"error": "%s: %s" % (type(error).__name__, error), "trace": traceback.format_exc()})
+    OUT.flush()
+    try:
+        tracer.process.Kill()
+    except BaseException:
+        pass
+    os._exit(0)
+
+
+main()
