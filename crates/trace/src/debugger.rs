@@ -40,8 +40,8 @@ enum Record {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum VarRecord {
-    Value(usize, char, Arc<str>),
-    Bare(usize, char),
+    Value((usize, char, Arc<str>)),
+    Bare((usize, char)),
 }
 
 /// How the tracer itself says that it ended.
@@ -132,9 +132,9 @@ impl<'s> Reader<'s> {
             .into_iter()
             .filter_map(|record| {
                 let (id, observation) = match record {
-                    VarRecord::Value(id, _, text) => (id, Observation::Value(text)),
-                    VarRecord::Bare(id, 'o') => (id, Observation::OptimizedOut),
-                    VarRecord::Bare(id, _) => (id, Observation::Unreadable),
+                    VarRecord::Value((id, _, text)) => (id, Observation::Value(text)),
+                    VarRecord::Bare((id, 'o')) => (id, Observation::OptimizedOut),
+                    VarRecord::Bare((id, _)) => (id, Observation::Unreadable),
                 };
                 Some(Variable { observation, ..self.vars.get(id)?.clone() })
             })
@@ -182,9 +182,10 @@ pub(crate) fn run(
         (_, Some(Ending::Program(reason))) => Err(TraceError::BadProgram { binary, reason }),
         (_, Some(Ending::Binary(reason))) => Err(TraceError::BadBinary { binary, reason }),
         (_, Some(Ending::Failure(reason))) => Err(TraceError::Debugger { engine, binary, reason }),
-        (Exit::TimedOut, None) => {
-            Err(TraceError::BadProgram { binary, reason: format!("did not finish within {} s under {engine}", request.limits.wall.as_secs()) })
-        }
+        (Exit::TimedOut, None) => Err(TraceError::BadProgram {
+            binary,
+            reason: format!("did not finish within {} s under {engine}", request.limits.wall.as_secs()),
+        }),
         (exit, None) => {
             let said = outcome.stderr_text().lines().next().unwrap_or("nothing").to_owned();
             Err(TraceError::Debugger { engine, binary, reason: format!("it ended with {exit:?} and said: {said}") })

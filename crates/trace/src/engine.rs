@@ -1,4 +1,28 @@
 //! What every engine takes and gives.
+//!
+//! # What a step holds, the same for all three engines
+//!
+//! - `file` is the full path (compilation directory joined, `.` and `..` resolved by name).
+//! - `frames` are the frames of functions with debug information in the user's files, innermost first, inlined ones
+//!   included, down to and including main. An outer frame's line is that of its call.
+//! - `vars` are the variables of the innermost frame's function in every lexical block around the pc, shadowed ones
+//!   included, inner blocks first; then file-scope variables defined in the user's files of that compilation unit.
+//!   Statics of a function are of kind `Global`, and so are file-scope variables. Declarations without a definition,
+//!   enumerators, artificial variables of the compiler and variables of the functions around an inlined one are not listed.
+//!
+//! # Canonical text of a value
+//!
+//! - integers of every size, characters, booleans and enumerations: decimal, by the signedness of the type;
+//! - pointers, references and functions: `0x` and lower-case hexadecimal; a pointer that has no address
+//!   (`DW_OP_implicit_pointer`): `(synthetic pointer)`;
+//! - floats: the shortest decimal that reads back in their own width, spelled as Rust's `{:?}` does (`1.0`, `0.1`,
+//!   `1e16`, `1e-5`, `inf`, `NaN`); x87 long doubles are rounded to double first;
+//! - structures, unions, arrays and vectors: `{a, b}` with every member in order, nested; bit-fields are integers;
+//!   padding does not show. After 256 nodes of the tree (aggregates count too) the text goes on with `...` only;
+//! - a part of an aggregate that has no location here is `?`; when no part has one, the whole is `OptimizedOut`.
+//!
+//! No location at this pc is `OptimizedOut`, and so is an entry value that the caller does not give; a location that
+//! cannot be evaluated or read is `Unreadable`.
 
 use std::path::PathBuf;
 use trueline_model::{EngineKind, Policy, StepSink};

@@ -5,7 +5,14 @@
 //!
 //! Deliberately absent: any opinion on whether what was shown is right; that is `oracle`'s.
 
+mod debugger;
+mod elf;
 mod engine;
+mod gdb;
 pub mod inferior;
+mod intern;
+mod lldb;
 
 pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars};
+pub use gdb::GdbEngine;
+pub use lldb::LldbEngine;

@@ -176,11 +176,10 @@ class Tracer:
         gdb.events.stop.connect(self.on_stop)
         self.skip_other_files()
         run("start")
-        for guard in ("catch fork", "catch vfork", "break pthread_create"):
-            try:
-                run(guard)
-            except gdb.error:
-                pass  # the program does not know the function
+        try:
+            run("break pthread_create")
+        except gdb.error:
+            pass  # the program does not know the function
         self.started = True
 
     def skip_other_files(self):
@@ -204,8 +203,18 @@ class Tracer:
         if isinstance(event, gdb.SignalEvent):
             self.signal = event.stop_signal
         elif isinstance(event, gdb.BreakpointEvent) and self.started:
-            # Past main only the fork catchpoints and the thread guard are set.
+            # Past main only the thread guard is set.
             self.spawned = True
+
+    def run(self, command):
+        try:
+            gdb.execute(command, to_string=True)
+        except gdb.error as error:
+            if "vfork" in str(error):
+                raise BadProgram("starts another process or thread")
+            raise
+        # A child is kept, stopped, as an inferior of its own.
+        self.spawned |= len(gdb.inferiors()) > 1
 
     def load_bias(self):
         with open(self.config["binary"], "rb") as elf:
@@ -345,9 +354,9 @@ class Tracer:
             elif self.frames() is None:
                 return "finished"
             if user or frame.type() == gdb.INLINE_FRAME or sal.symtab is not None and not frame.older():
-                gdb.execute("step", to_string=True)
+                self.run("step")
             else:
-                gdb.execute("finish", to_string=True)
+                self.run("finish")
             if self.ended():
                 return "finished"
 
@@ -367,10 +376,11 @@ def main():
     except BaseException as error:
         emit({"error": "%s: %s" % (type(error).__name__, error), "trace": traceback.format_exc()})
     OUT.flush()
-    try:
-        gdb.execute("kill inferiors 1", to_string=True)
-    except gdb.error:
-        pass
+    for inferior in gdb.inferiors():
+        try:
+            gdb.execute("kill inferiors %d" % inferior.num, to_string=True)
+        except gdb.error:
+            pass
     OUT.flush()
     os._exit(0)
 
