@@ -1,0 +1,144 @@
+//! `weave`: closed, deterministic programs without undefined behaviour, aimed at debug information, as C
+//! and as Rust from one model. Same seed, same program, always.
+//!
+//! Deliberately absent: floating point (values must compare as text between engines), heap, threads,
+//! input, and every construct that one of the two languages leaves undefined or unspecified.
+
+mod c;
+mod dice;
+mod expr;
+mod model;
+mod rust;
+mod scope;
+mod shape;
+mod stmt;
+
+use model::{Global, Linkage, Module, Range, Scalar, Struct, Type};
+use scope::{Maker, Mutability, Var};
+use shape::Shape;
+use trueline_model::{Language, Origin, Program};
+
+/// Lines a program has at least and at most, in either language.
+const LINES: std::ops::RangeInclusive<usize> = 40..=200;
+
+/// Lines main may execute at most, calls included; traces are usually an order of magnitude shorter.
+const MAIN_COST: u64 = 900;
+
+/// The program of a seed, in a language.
+pub fn weave(seed: u64, language: Language) -> Program {
+    let (c, rust) = sources(seed);
+    let source = match language {
+        Language::C => c,
+        Language::Rust => rust,
+    };
+    Program {
+        name: format!("weave-{seed}.{}", language.extension()),
+        language,
+        source,
+        origin: Origin::Generated { generator: "weave".to_owned(), seed },
+        cflags: Vec::new(),
+    }
+}
+
+/// Both texts. A module that came out too short or too long is woven again from a derived stream, so
+/// that every seed has a program.
+fn sources(seed: u64) -> (String, String) {
+    for attempt in 0u64.. {
+        let module = module(seed ^ attempt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let (c, rust) = (c::write(&module), rust::write(&module));
+        if LINES.contains(&c.lines().count()) && LINES.contains(&rust.lines().count()) {
+            return (c, rust);
+        }
+    }
+    unreachable!("the attempts do not end")
+}
+
+fn module(seed: u64) -> Module {
+    let mut maker = Maker::new(seed);
+    declare_structs(&mut maker);
+    declare_globals(&mut maker);
+    let functions = 3 + maker.dice.below(4);
+    for _ in 0..functions {
+        let shape = Shape::ALL[maker.dice.weighted(&[18, 18, 14, 12, 14, 10, 8, 10])];
+        maker.function(shape);
+    }
+    write_main(&mut maker);
+    maker.module
+}
+
+fn declare_structs(maker: &mut Maker) {
+    for _ in 0..maker.dice.below(3) {
+        let name = maker.fresh("pack");
+        let fields = (0..2 + maker.dice.below(3)).map(|_| (maker.fresh("m"), maker.scalar().0)).collect();
+        maker.module.structs.push(Struct { name, fields });
+    }
+}
+
+fn declare_globals(maker: &mut Maker) {
+    let checksum = maker.fresh("sum");
+    let word = Scalar::U32;
+    push_global(
+        maker,
+        Global { name: checksum.clone(), ty: Type::Scalar(word), linkage: Linkage::Private, range: word.range(), init: vec![1] },
+    );
+    maker.module.checksum = Some(checksum);
+    for _ in 0..2 + maker.dice.below(2) {
+        let name = maker.fresh("flag");
+        let init = [0, 0, 0, 1, 2][maker.dice.below(5)];
+        let range = Range::new(0, 3);
+        push_global(maker, Global { name, ty: Type::Scalar(Scalar::I32), linkage: Linkage::Public, range, init: vec![init] });
+    }
+    for _ in 0..1 + maker.dice.below(3) {
+        let (scalar, range) = maker.scalar();
+        let name = maker.fresh("g");
+        let init = maker.dice.between(0, range.hi.min(60));
+        let linkage = if maker.dice.chance(50) { Linkage::Private } else { Linkage::Public };
+        push_global(maker, Global { name, ty: Type::Scalar(scalar), linkage, range, init: vec![init] });
+    }
+    for _ in 0..maker.dice.below(3) {
+        let scalar = *maker.dice.pick(&[Scalar::I32, Scalar::U32, Scalar::I16, Scalar::U8]);
+        let name = maker.fresh("table");
+        let init = (0..16).map(|_| maker.dice.between(0, 99)).collect();
+        push_global(maker, Global { name, ty: Type::Array(scalar, 16), linkage: Linkage::Private, range: scalar.range(), init });
+    }
+    for prefix in ["probe", "sink"] {
+        if maker.dice.chance(60) {
+            let name = maker.fresh(prefix);
+            let init = vec![maker.dice.between(0, 1)];
+            let range = Scalar::I32.range();
+            push_global(maker, Global { name, ty: Type::Scalar(Scalar::I32), linkage: Linkage::Volatile, range, init });
+        }
+    }
+}
+
+/// Adds a global and makes it visible: volatile ones only to the statements that read or write them as a
+/// whole, flags only for reading.
+fn push_global(maker: &mut Maker, global: Global) {
+    if global.linkage != Linkage::Volatile {
+        let mutability = if global.name.starts_with("flag") { Mutability::Fixed } else { Mutability::Free };
+        maker.globals.push(Var { name: global.name.clone(), ty: global.ty, range: global.range, mutability });
+    }
+    maker.module.globals.push(global);
+}
+
+fn write_main(maker: &mut Maker) {
+    maker.begin(&[], None, MAIN_COST);
+    let mut body = Vec::new();
+    maker.declare(&mut body);
+    for index in 0..maker.signatures.len() {
+        if maker.signatures[index].calls == 0 || maker.dice.chance(50) {
+            maker.call(&mut body, index);
+            maker.checksum(&mut body);
+        }
+        if maker.dice.chance(40) {
+            maker.statement(&mut body, 1);
+        }
+    }
+    for _ in 0..2 {
+        maker.checksum(&mut body);
+    }
+    maker.module.main = body;
+}
+
+#[cfg(test)]
+mod tests;

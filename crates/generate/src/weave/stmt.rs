@@ -1,0 +1,506 @@
+//! Statements. Loops end by construction: a counter that only the loop changes, against a bound that is
+//! masked or constant.
+
+use super::expr::fit;
+use super::model::{Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Init, LabelId, Layout, Linkage, Place, Range, Scalar, Stmt, Type, Word};
+use super::scope::{Jump, Maker, Mutability, Var};
+
+/// Deepest nesting of blocks; more makes programs long, not interesting.
+const MAX_DEPTH: u32 = 3;
+
+impl Maker {
+    /// About `n` statements in a scope of their own.
+    pub fn block(&mut self, n: usize, depth: u32) -> Block {
+        self.scoped(|m| m.statements(n, depth))
+    }
+
+    /// About `n` statements in the current scope.
+    pub fn statements(&mut self, n: usize, depth: u32) -> Block {
+        let mut block = Block::new();
+        for _ in 0..n {
+            if !self.affords(2) {
+                break;
+            }
+            self.statement(&mut block, depth);
+            if ends_block(block.last()) {
+                break;
+            }
+        }
+        if block.is_empty() {
+            self.assign(&mut block);
+        }
+        block
+    }
+
+    /// Writes one statement, sometimes with a declaration before it.
+    pub fn statement(&mut self, out: &mut Block, depth: u32) {
+        let nest = if depth < MAX_DEPTH { 1 } else { 0 };
+        let weights = [
+            14,        // declare
+            20,        // assign
+            12,        // update
+            14 * nest, // if
+            6 * nest,  // for
+            4 * nest,  // while
+            4 * nest,  // do while
+            5 * nest,  // switch
+            3 * nest,  // goto forward
+            2 * nest,  // goto backward
+            4 * nest,  // scope with shadowing
+            10,        // call
+            3,         // volatile
+            6,         // ternary on three lines
+            5,         // jump out
+            3,         // checksum
+        ];
+        match self.dice.weighted(&weights) {
+            0 => self.declare(out),
+            1 => self.assign(out),
+            2 => self.update(out),
+            3 => self.branch(out, depth),
+            4 => self.counted(out, depth),
+            5 => self.shrinking(out, depth),
+            6 => self.do_while(out, depth),
+            7 => self.switch(out, depth),
+            8 => self.goto_forward(out, depth),
+            9 => self.goto_backward(out, depth),
+            10 => self.shadowing(out, depth),
+            11 => self.call_some(out),
+            12 => self.volatile(out),
+            13 => self.ternary(out),
+            14 => self.jump(out),
+            _ => self.checksum(out),
+        }
+    }
+
+    /// A type for a new scalar with the range it keeps.
+    pub fn scalar(&mut self) -> (Scalar, Range) {
+        let scalar = Scalar::ALL[self.dice.weighted(&[8, 12, 10, 10, 42, 10, 8])];
+        let range = match scalar {
+            Scalar::I32 => *self.dice.pick(&[Range::new(-999, 999), Range::new(0, 255), Range::new(0, 15), scalar.range()]),
+            Scalar::I64 => *self.dice.pick(&[Range::new(-99_999, 99_999), Range::new(0, 4095)]),
+            _ => scalar.range(),
+        };
+        (scalar, range)
+    }
+
+    /// Declares a scalar and puts it into scope.
+    pub fn declare(&mut self, out: &mut Block) {
+        self.charge(1);
+        if self.dice.chance(12) {
+            return self.declare_aggregate(out);
+        }
+        let (scalar, range) = self.scalar();
+        let value = self.value_for(scalar, range, 2);
+        let name = self.fresh("v");
+        out.push(Stmt::Declare { name: name.clone(), ty: Type::Scalar(scalar), init: Init::Value(value) });
+        self.scope.push(Var { name, ty: Type::Scalar(scalar), range, mutability: Mutability::Free });
+    }
+
+    fn declare_aggregate(&mut self, out: &mut Block) {
+        if !self.module.structs.is_empty() && self.dice.chance(55) {
+            let id = super::model::StructId(self.dice.below(self.module.structs.len()));
+            self.declare_struct(out, id);
+            return;
+        }
+        let scalar = *self.dice.pick(&[Scalar::U8, Scalar::I16, Scalar::I32, Scalar::U32]);
+        let len = *self.dice.pick(&[4usize, 8]);
+        let elements = (0..len).map(|_| self.dice.between(0, 99)).collect();
+        let name = self.fresh("arr");
+        out.push(Stmt::Declare { name: name.clone(), ty: Type::Array(scalar, len), init: Init::Elements(elements) });
+        self.scope.push(Var { name, ty: Type::Array(scalar, len), range: scalar.range(), mutability: Mutability::Free });
+    }
+
+    /// Declares a struct variable with a value for each field.
+    pub fn declare_struct(&mut self, out: &mut Block, id: super::model::StructId) -> super::model::Name {
+        let fields = self.module.structs[id.0].fields.clone();
+        let values = fields.iter().map(|(_, scalar)| self.value_for(*scalar, scalar.range(), 1)).collect();
+        let name = self.fresh("s");
+        out.push(Stmt::Declare { name: name.clone(), ty: Type::Struct(id), init: Init::Fields(values) });
+        let range = Range::new(0, 0);
+        self.scope.push(Var { name: name.clone(), ty: Type::Struct(id), range, mutability: Mutability::Free });
+        name
+    }
+
+    /// `place = value`.
+    pub fn assign(&mut self, out: &mut Block) {
+        self.charge(1);
+        match self.place(Some(Mutability::Free)) {
+            Some((place, scalar, range)) => {
+                let value = self.value_for(scalar, range, 2);
+                out.push(Stmt::Assign { place, scalar, value });
+            }
+            None => self.declare(out),
+        }
+    }
+
+    /// `place op= value` where truncation or wrapping keeps the place's range.
+    fn update(&mut self, out: &mut Block) {
+        self.charge(1);
+        let wraps = |s: Scalar| matches!(s, Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 | Scalar::U32);
+        let target = (0..3).find_map(|_| self.place(Some(Mutability::Free)).filter(|(_, s, _)| wraps(*s)));
+        let Some((place, scalar, _)) = target else { return self.assign(out) };
+        let op = *self.dice.pick(&[BinOp::Add, BinOp::Add, BinOp::Sub, BinOp::Xor, BinOp::And, BinOp::Or]);
+        let word = scalar.word();
+        let valued = self.expr(word, 1);
+        let value = if word == Word::U32 { valued.0 } else { fit(valued, Range::new(-4095, 4095), word) };
+        out.push(Stmt::Update { place, scalar, op, value });
+    }
+
+    /// `if`, with arms on lines of their own; an arm that only a flag reaches is dead at run time.
+    fn branch(&mut self, out: &mut Block, depth: u32) {
+        self.charge(1);
+        let cond = self.branch_cond(2);
+        let size = 1 + self.dice.below(3);
+        let then = self.block(size, depth + 1);
+        let otherwise = if self.dice.chance(45) {
+            let size = 1 + self.dice.below(2);
+            self.block(size, depth + 1)
+        } else {
+            Block::new()
+        };
+        out.push(Stmt::If { cond, then, otherwise });
+    }
+
+    /// `for`, with a constant or masked bound, up or down, by one or more.
+    fn counted(&mut self, out: &mut Block, depth: u32) {
+        let trips = *self.dice.pick(&[2i64, 3, 4, 4, 6, 8]);
+        if !self.affords(trips as u64 * 4) {
+            return self.assign(out);
+        }
+        let scalar = *self.dice.pick(&[Scalar::I32, Scalar::I32, Scalar::U8, Scalar::U32, Scalar::I64]);
+        let word = scalar.word();
+        let var = self.fresh("i");
+        let load = || Expr::Load(Place::Var(var.clone()), scalar, word);
+        let (from, cond, step, range, bound) = if self.dice.chance(70) || word == Word::U32 || scalar == Scalar::U8 {
+            let step = *self.dice.pick(&[1i64, 1, 1, 2, 3]);
+            let (limit, hi) = if self.dice.chance(50) {
+                (Expr::Const(trips, word), trips)
+            } else {
+                let valued = self.leaf(word);
+                (fit(valued, Range::new(0, 7), word), 7)
+            };
+            let compare = if step == 1 && self.dice.chance(20) && matches!(limit, Expr::Const(..)) { CmpOp::Ne } else { CmpOp::Lt };
+            (Expr::Const(0, word), Cond::Compare(compare, load(), limit), step, Range::new(0, hi + 2), hi.max(trips))
+        } else {
+            let cond = Cond::Compare(CmpOp::Gt, load(), Expr::Const(0, word));
+            (Expr::Const(trips, word), cond, -1, Range::new(0, trips), trips)
+        };
+        self.charge(bound as u64 + 1);
+        let id = self.label();
+        self.jumps.push(Jump::Loop(id));
+        // Inside the body the counter has not reached the bound yet.
+        let inside = if step > 0 { Range::new(0, (bound - 1).max(0)) } else { range };
+        let body = self.repeated(bound as u64, |m| {
+            m.scoped(|m| {
+                m.scope.push(Var { name: var.clone(), ty: Type::Scalar(scalar), range: inside, mutability: Mutability::Fixed });
+                let size = 1 + m.dice.below(3);
+                m.statements(size, depth + 1)
+            })
+        });
+        self.jumps.pop();
+        out.push(Stmt::For { id, var, scalar, from, cond, step, body });
+    }
+
+    /// `while` over a value that shrinks at the end of each round.
+    fn shrinking(&mut self, out: &mut Block, depth: u32) {
+        let top = *self.dice.pick(&[3i64, 7, 7, 15]);
+        let (op, amount) = *self.dice.pick(&[(BinOp::Sub, 1i64), (BinOp::Shr, 1), (BinOp::Sub, 2), (BinOp::Div, 3)]);
+        let trips = if op == BinOp::Sub { top / amount + 1 } else { 4 };
+        if !self.affords(trips as u64 * 5) {
+            return self.assign(out);
+        }
+        self.charge(2);
+        let name = self.fresh("w");
+        let valued = self.expr(Word::I32, 1);
+        let init = fit(valued, Range::new(0, top), Word::I32);
+        out.push(Stmt::Declare { name: name.clone(), ty: Type::Scalar(Scalar::I32), init: Init::Value(init) });
+        // `while (w > 0) { …; w -= 2; }` may end below zero.
+        let range = Range::new(-amount, top);
+        self.scope.push(Var { name: name.clone(), ty: Type::Scalar(Scalar::I32), range, mutability: Mutability::Fixed });
+        let cond = Cond::Compare(CmpOp::Gt, Expr::Load(Place::Var(name.clone()), Scalar::I32, Word::I32), Expr::Const(0, Word::I32));
+        let id = self.label();
+        // No `continue`: it would skip the shrinking.
+        self.jumps.push(Jump::BreakOnly(id));
+        let mut body = self.repeated(trips as u64, |m| {
+            m.charge(2);
+            let size = 1 + m.dice.below(2);
+            m.block(size, depth + 1)
+        });
+        self.jumps.pop();
+        if !ends_block(body.last()) {
+            let amount = Expr::Const(amount, Word::I32);
+            body.push(Stmt::Update { place: Place::Var(name), scalar: Scalar::I32, op, value: amount });
+        }
+        out.push(Stmt::While { id, cond, body });
+    }
+
+    /// A counter of its own for loops that test at the end, and the statement that advances it.
+    fn rounds(&mut self, out: &mut Block, trips: i64) -> (Stmt, Cond) {
+        let name = self.fresh("r");
+        let zero = Init::Value(Expr::Const(0, Word::I32));
+        out.push(Stmt::Declare { name: name.clone(), ty: Type::Scalar(Scalar::I32), init: zero });
+        let range = Range::new(0, trips + 1);
+        self.scope.push(Var { name: name.clone(), ty: Type::Scalar(Scalar::I32), range, mutability: Mutability::Fixed });
+        let one = Expr::Const(1, Word::I32);
+        let advance = Stmt::Update { place: Place::Var(name.clone()), scalar: Scalar::I32, op: BinOp::Add, value: one };
+        let below = Cond::Compare(CmpOp::Lt, Expr::Load(Place::Var(name), Scalar::I32, Word::I32), Expr::Const(trips, Word::I32));
+        let cond = if self.dice.chance(40) { Cond::And(Box::new(below), Box::new(self.cond(1))) } else { below };
+        (advance, cond)
+    }
+
+    fn do_while(&mut self, out: &mut Block, depth: u32) {
+        let trips = self.dice.between(2, 5);
+        if !self.affords(trips as u64 * 5) {
+            return self.assign(out);
+        }
+        let (advance, cond) = self.rounds(out, trips);
+        let id = self.label();
+        self.jumps.push(Jump::BreakOnly(id));
+        let mut body = vec![advance];
+        body.extend(self.repeated(trips as u64, |m| {
+            m.charge(2);
+            let size = 1 + m.dice.below(2);
+            m.block(size, depth + 1)
+        }));
+        self.jumps.pop();
+        out.push(Stmt::DoWhile { id, body, cond });
+    }
+
+    fn goto_backward(&mut self, out: &mut Block, depth: u32) {
+        let trips = self.dice.between(2, 4);
+        if !self.affords(trips as u64 * 5) {
+            return self.assign(out);
+        }
+        let (advance, cond) = self.rounds(out, trips);
+        let id = self.label();
+        // C has no loop here to break out of.
+        let jumps = std::mem::take(&mut self.jumps);
+        let mut body = vec![advance];
+        body.extend(self.repeated(trips as u64, |m| {
+            m.charge(2);
+            m.block(1, depth + 1)
+        }));
+        self.jumps = jumps;
+        out.push(Stmt::Again { id, body, cond });
+    }
+
+    fn goto_forward(&mut self, out: &mut Block, depth: u32) {
+        let id = self.label();
+        self.jumps.push(Jump::Label(id));
+        let body = self.scoped(|m| {
+            let mut body = m.statements(1, depth + 1);
+            m.charge(1);
+            let cond = m.branch_cond(1);
+            body.push(Stmt::If { cond, then: vec![Stmt::Leave(id)], otherwise: Block::new() });
+            let size = 1 + m.dice.below(2);
+            body.extend(m.statements(size, depth + 1));
+            body
+        });
+        self.jumps.pop();
+        out.push(Stmt::Labelled { id, body });
+    }
+
+    fn switch(&mut self, out: &mut Block, depth: u32) {
+        self.charge(1);
+        let arms_wanted = self.dice.between(2, 4);
+        let valued = self.expr(Word::I32, 1);
+        let value = fit(valued, Range::new(0, 7), Word::I32);
+        // `break` means the switch here in C: only jumps by label leave the arms.
+        let jumps: Vec<Jump> = self.jumps.clone();
+        self.jumps.retain(|j| matches!(j, Jump::Label(_)));
+        let mut next = 0;
+        let mut arms = Vec::new();
+        for _ in 0..arms_wanted {
+            let mut labels = vec![next];
+            next += 1;
+            if self.dice.chance(25) {
+                labels.push(next);
+                next += 1;
+            }
+            let size = 1 + self.dice.below(2);
+            arms.push((labels, self.block(size, depth + 1)));
+        }
+        let default = self.block(1, depth + 1);
+        self.jumps = jumps;
+        out.push(Stmt::Switch { value, arms, default });
+    }
+
+    /// A block whose variable hides one of the same name outside.
+    fn shadowing(&mut self, out: &mut Block, depth: u32) {
+        let hidden: Vec<Var> = self.scope.iter().filter(|v| matches!(v.ty, Type::Scalar(_))).cloned().collect();
+        if hidden.is_empty() {
+            return self.declare(out);
+        }
+        let hidden = self.dice.pick(&hidden).name.clone();
+        let (scalar, range) = self.scalar();
+        // In C the new name is visible in its own initialiser: it must not be read there.
+        let saved = std::mem::take(&mut self.scope);
+        self.scope = saved.iter().filter(|v| v.name != hidden).cloned().collect();
+        let value = self.value_for(scalar, range, 2);
+        self.scope = saved;
+        self.charge(1);
+        let body = self.scoped(|m| {
+            let mut body = vec![Stmt::Declare { name: hidden.clone(), ty: Type::Scalar(scalar), init: Init::Value(value) }];
+            m.scope.push(Var { name: hidden, ty: Type::Scalar(scalar), range, mutability: Mutability::Free });
+            let size = 1 + m.dice.below(3);
+            body.extend(m.statements(size, depth + 1));
+            body
+        });
+        out.push(Stmt::Scope(body));
+    }
+
+    fn volatile(&mut self, out: &mut Block) {
+        self.charge(1);
+        let globals: Vec<_> = self.module.globals.iter().filter(|g| g.linkage == Linkage::Volatile).map(|g| g.name.clone()).collect();
+        let Some(name) = globals.first().cloned() else { return self.assign(out) };
+        let sinks: Vec<_> = globals.iter().filter(|g| g.starts_with("sink")).cloned().collect();
+        if !sinks.is_empty() && self.dice.chance(55) {
+            let value = self.expr(Word::I32, 2).0;
+            out.push(Stmt::WriteVolatile { name: self.dice.pick(&sinks).clone(), value });
+        } else {
+            let fresh = self.fresh("v");
+            out.push(Stmt::Declare { name: fresh.clone(), ty: Type::Scalar(Scalar::I32), init: Init::ReadVolatile(name) });
+            let range = Scalar::I32.range();
+            self.scope.push(Var { name: fresh, ty: Type::Scalar(Scalar::I32), range, mutability: Mutability::Free });
+        }
+    }
+
+    /// An assignment of a conditional expression on three lines.
+    fn ternary(&mut self, out: &mut Block) {
+        self.charge(2);
+        let Some((place, scalar, range)) = self.place(Some(Mutability::Free)) else { return self.declare(out) };
+        let cond = if self.dice.chance(50) { self.opaque() } else { self.cond(1) };
+        let a = self.value_for(scalar, range, 1);
+        let b = self.value_for(scalar, range, 1);
+        let value = Expr::Select(Box::new(cond), Box::new(a), Box::new(b), Layout::ThreeLines);
+        out.push(Stmt::Assign { place, scalar, value });
+    }
+
+    /// `break`, `continue`, `goto` or an early `return`, behind a condition.
+    fn jump(&mut self, out: &mut Block) {
+        self.charge(2);
+        let jump = self.jumps.last().copied();
+        let stmt = match jump {
+            Some(Jump::Loop(id)) if self.dice.chance(40) => Stmt::Continue(id),
+            Some(Jump::Loop(id) | Jump::BreakOnly(id)) if self.dice.chance(70) => Stmt::Break(id),
+            Some(Jump::Label(id)) if self.dice.chance(70) => Stmt::Leave(id),
+            _ => match self.returns {
+                Some((Type::Scalar(scalar), range)) => {
+                    let value = self.value_for(scalar, range, 1);
+                    Stmt::Return(Some(value))
+                }
+                _ => return self.assign(out),
+            },
+        };
+        let cond = self.branch_cond(1);
+        let mut then = Block::new();
+        if self.dice.chance(40) {
+            self.assign(&mut then);
+        }
+        then.push(stmt);
+        out.push(Stmt::If { cond, then, otherwise: Block::new() });
+    }
+
+    /// Folds something into what main prints.
+    pub fn checksum(&mut self, out: &mut Block) {
+        self.charge(1);
+        let Some(name) = self.module.checksum.clone() else { return self.assign(out) };
+        let load = Expr::Load(Place::Var(name.clone()), Scalar::U32, Word::U32);
+        let scaled = Expr::Binary(BinOp::Mul, Box::new(load), Box::new(Expr::Const(31, Word::U32)), Word::U32);
+        let (value, _) = self.expr(Word::U32, 1);
+        let value = Expr::Binary(BinOp::Add, Box::new(scaled), Box::new(value), Word::U32);
+        out.push(Stmt::Assign { place: Place::Var(name), scalar: Scalar::U32, value });
+    }
+
+    /// A call of some earlier function that is still affordable, or an assignment.
+    pub fn call_some(&mut self, out: &mut Block) {
+        let affordable: Vec<usize> = (0..self.signatures.len()).filter(|i| self.affords(self.signatures[*i].cost)).collect();
+        if affordable.is_empty() {
+            return self.assign(out);
+        }
+        let index = *self.dice.pick(&affordable);
+        self.call(out, index);
+    }
+
+    /// Calls function `index`; its result becomes a new variable or goes into an old one.
+    pub fn call(&mut self, out: &mut Block, index: usize) {
+        self.charge_call(index);
+        let signature = self.signatures[index].clone();
+        let mut args = Vec::new();
+        for param in &signature.params {
+            args.push(self.argument(out, param.ty, param.range));
+        }
+        self.charge(1);
+        let call = Call { function: signature.name, args };
+        let Some((ty, range)) = signature.returns else {
+            out.push(Stmt::Call { into: None, call });
+            return;
+        };
+        if let Type::Scalar(scalar) = ty
+            && self.dice.chance(45)
+        {
+            let target = self.find(|v| v.ty == ty && v.range.holds(range) && v.mutability == Mutability::Free);
+            if let Some(var) = target {
+                out.push(Stmt::Call { into: Some((Place::Var(var.name), scalar)), call });
+                return;
+            }
+        }
+        let name = self.fresh("v");
+        out.push(super::scope::declare_call(name.clone(), ty, call));
+        self.scope.push(Var { name, ty, range, mutability: Mutability::Free });
+    }
+
+    fn argument(&mut self, out: &mut Block, ty: Type, range: Range) -> Arg {
+        match ty {
+            Type::Scalar(scalar) => {
+                let depth = self.dice.below(2) as u32;
+                Arg::Value(self.value_for(scalar, range, depth), scalar)
+            }
+            Type::Pointer(scalar) => {
+                let wide = |v: &Var| {
+                    let scalar_fits = v.ty == Type::Scalar(scalar) && v.range == scalar.range();
+                    let array_fits = matches!(v.ty, Type::Array(s, _) if s == scalar);
+                    v.mutability == Mutability::Free && (scalar_fits || array_fits)
+                };
+                match self.find(wide) {
+                    Some(Var { name, ty: Type::Array(_, len), .. }) => {
+                        Arg::Element(name, Expr::Const(self.dice.between(0, len as i64 - 1), Word::I32))
+                    }
+                    Some(var) => Arg::Address(var.name),
+                    None => {
+                        let value = self.value_for(scalar, scalar.range(), 1);
+                        let name = self.fresh("v");
+                        out.push(Stmt::Declare { name: name.clone(), ty: Type::Scalar(scalar), init: Init::Value(value) });
+                        let ty = Type::Scalar(scalar);
+                        self.scope.push(Var { name: name.clone(), ty, range: scalar.range(), mutability: Mutability::Free });
+                        Arg::Address(name)
+                    }
+                }
+            }
+            Type::Struct(_) | Type::Array(..) => match self.find(|v| v.ty == ty) {
+                Some(var) => Arg::Struct(var.name),
+                None => match ty {
+                    Type::Struct(id) => Arg::Struct(self.declare_struct(out, id)),
+                    _ => unreachable!("arrays are passed by element address"),
+                },
+            },
+        }
+    }
+}
+
+/// True after a statement that control never passes.
+pub fn ends_block(last: Option<&Stmt>) -> bool {
+    let jumps = |s: &Stmt| {
+        matches!(s, Stmt::Return(_) | Stmt::ReturnVar(_) | Stmt::ReturnCall(_) | Stmt::Leave(_) | Stmt::Break(_) | Stmt::Continue(_))
+    };
+    last.is_some_and(jumps)
+}
+
+/// The loop or label a jump statement names, for back ends that number only what is used.
+pub fn target_of(stmt: &Stmt) -> Option<LabelId> {
+    match stmt {
+        Stmt::Leave(id) | Stmt::Break(id) | Stmt::Continue(id) => Some(*id),
+        _ => None,
+    }
+}

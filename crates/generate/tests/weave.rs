@@ -1,0 +1,39 @@
+//! weave against real compilers: both back ends mean the same, and nothing is undefined.
+
+use trueline_generate::weave;
+use trueline_model::{Language, OptLevel};
+use trueline_toolchain::{CompileRequest, Compiler, Exit, Job, Limits, Scratch, find_compiler};
+
+fn output(compiler: &Compiler, seed: u64, language: Language, opt: OptLevel, flags: &[&str]) -> String {
+    let scratch = Scratch::new().unwrap();
+    let program = weave(seed, language);
+    let source = scratch.write(&program.name, &program.source).unwrap();
+    let mut request = CompileRequest::new(source, language, opt, scratch.join("program")).flags(flags.iter().copied());
+    request.limits = Limits { memory: None, ..Limits::seconds(60) };
+    let build = compiler.compile(&request).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    let run = Job::new(&build.binary).limits(Limits { memory: None, ..Limits::seconds(10) }).run().unwrap();
+    assert_eq!(run.exit, Exit::Code(0), "seed {seed}: {}", run.stderr_text());
+    assert!(run.stderr.is_empty(), "seed {seed}: {}", run.stderr_text());
+    run.stdout_text()
+}
+
+#[test]
+fn c_and_rust_print_the_same() {
+    let Ok(gcc) = find_compiler("gcc") else { return println!("skipped: gcc is not installed") };
+    let Ok(rustc) = find_compiler("rustc") else { return println!("skipped: rustc is not installed") };
+    for seed in 9000..9012 {
+        let c = output(&gcc, seed, Language::C, OptLevel::O1, &[]);
+        let rust = output(&rustc, seed, Language::Rust, OptLevel::O0, &[]);
+        assert_eq!(c, rust, "seed {seed}");
+        assert!(c.trim().parse::<u32>().is_ok(), "{c}");
+    }
+}
+
+#[test]
+fn programs_are_clean_under_the_sanitizers() {
+    let Ok(gcc) = find_compiler("gcc") else { return println!("skipped: gcc is not installed") };
+    let flags = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all"];
+    for seed in 9100..9130 {
+        output(&gcc, seed, Language::C, OptLevel::O1, &flags);
+    }
+}
