@@ -1,0 +1,571 @@
+//! Turns libclang's cursors into the owned tree.
+//!
+//! Three things libclang does not say are read from the text: where a statement's semicolon is, which
+//! operator an expression has, and which clauses of a `for` are empty.
+
+#![allow(non_upper_case_globals, reason = "libclang's constants keep their names")]
+
+use crate::clang::{ClangType, Cursor, Session};
+use crate::decl::{Decl, DeclId, DeclKind, Linkage, Storage};
+use crate::lex::{TokenKind, token_at, tokens};
+use crate::node::{Node, NodeId, NodeKind, Origin};
+use crate::types::{Field, FloatKind, IntKind, IntType, Quals, Record, RecordId, RecordShape, Type, TypeId, TypeKind};
+use crate::{BinaryOp, Span, UnaryOp};
+use clang_sys::*;
+use std::collections::HashMap;
+
+/// What the builder leaves behind.
+#[derive(Default)]
+pub(crate) struct Tables {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) decls: Vec<Decl>,
+    pub(crate) types: Vec<Type>,
+    pub(crate) records: Vec<Record>,
+    pub(crate) roots: Vec<NodeId>,
+}
+
+pub(crate) struct Builder<'s> {
+    session: &'s Session,
+    text: &'s str,
+    tables: Tables,
+    macros: Vec<Span>,
+    types: HashMap<usize, TypeId>,
+    records: HashMap<usize, RecordId>,
+    decls: HashMap<usize, DeclId>,
+    /// Specifiers of the last declarator: those after it in the same declaration share them.
+    last_specifiers: Span,
+}
+
+/// What surrounds the node being built.
+#[derive(Clone, Copy)]
+struct Context {
+    parent: Option<NodeId>,
+    scope_end: usize,
+    linkage: Linkage,
+}
+
+impl<'s> Builder<'s> {
+    pub(crate) fn new(session: &'s Session, text: &'s str) -> Self {
+        Self {
+            session,
+            text,
+            tables: Tables::default(),
+            macros: Vec::new(),
+            types: HashMap::new(),
+            records: HashMap::new(),
+            decls: HashMap::new(),
+            last_specifiers: Span::default(),
+        }
+    }
+
+    /// Builds everything of the main file.
+    pub(crate) fn build(mut self) -> Tables {
+        let top = self.session.root().children();
+        let (expansions, declarations): (Vec<_>, Vec<_>) = top.into_iter().partition(|c| c.kind() == CXCursor_MacroExpansion);
+        self.macros = expansions.iter().filter_map(|c| self.session.span(c)).collect();
+        self.macros.sort();
+        for cursor in declarations {
+            if matches!(cursor.kind(), CXCursor_MacroDefinition | CXCursor_InclusionDirective) {
+                continue;
+            }
+            if let Some(span) = self.session.span(&cursor) {
+                let context = Context { parent: None, scope_end: self.text.len(), linkage: Linkage::File };
+                let id = self.node(cursor, span, context);
+                self.tables.roots.push(id);
+            }
+        }
+        self.tables
+    }
+
+    fn push(&mut self, kind: NodeKind, span: Span, parent: Option<NodeId>, ty: Option<TypeId>) -> NodeId {
+        let id = NodeId(self.tables.nodes.len() as u32);
+        let origin = self.origin(span);
+        self.tables.nodes.push(Node { kind, span, origin, parent, children: Vec::new(), ty });
+        id
+    }
+
+    /// A node that a macro's use covers, or cuts through, is not text.
+    fn origin(&self, span: Span) -> Origin {
+        let first = self.macros.partition_point(|m| m.end <= span.start);
+        let touching = self.macros[first..].iter().take_while(|m| m.start < span.end);
+        let covered = |m: &Span| m.contains(span) || (m.overlaps(span) && !span.contains(*m));
+        if touching.into_iter().any(covered) { Origin::Macro } else { Origin::Text }
+    }
+
+    fn children(&mut self, cursors: Vec<Cursor<'s>>, context: Context) -> Vec<NodeId> {
+        let mut ids = Vec::with_capacity(cursors.len());
+        for cursor in cursors {
+            // Attributes and type references are no part of the tree: nothing here edits them.
+            if is_skipped(cursor.kind()) {
+                continue;
+            }
+            if let Some(span) = self.session.span(&cursor) {
+                ids.push(self.node(cursor, span, context));
+            }
+        }
+        ids
+    }
+
+    fn node(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+        let kind = cursor.kind();
+        if is_declaration(kind) {
+            return self.declaration(cursor, span, context);
+        }
+        if is_statement(kind) {
+            return self.statement(cursor, span, context);
+        }
+        self.expression(cursor, span, context)
+    }
+
+    // Declarations.
+
+    fn declaration(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+        let decl = self.declare(cursor, span, context);
+        let node_kind = match cursor.kind() {
+            CXCursor_FunctionDecl => NodeKind::Function(decl),
+            CXCursor_VarDecl => NodeKind::Variable(decl),
+            CXCursor_ParmDecl => NodeKind::Parameter(decl),
+            _ => NodeKind::OtherDecl(Some(decl)),
+        };
+        let ty = self.tables.decls[decl.0 as usize].ty;
+        let id = self.push(node_kind, span, context.parent, Some(ty));
+        self.tables.decls[decl.0 as usize].node = Some(id);
+        let inner = Context { parent: Some(id), ..context };
+        let children = cursor.children();
+        let ids = match cursor.kind() {
+            CXCursor_FunctionDecl => {
+                let inner = Context { scope_end: span.end, linkage: Linkage::Local, ..inner };
+                let ids = self.children(children, inner);
+                let body = ids.iter().copied().find(|&n| self.tables.nodes[n.0 as usize].kind == NodeKind::Block);
+                let body = body.map_or(Span::at(span.end), |n| self.tables.nodes[n.0 as usize].span);
+                for &param in &ids {
+                    if let NodeKind::Parameter(decl) = self.tables.nodes[param.0 as usize].kind {
+                        self.tables.decls[decl.0 as usize].visible = body;
+                    }
+                }
+                ids
+            }
+            CXCursor_VarDecl => {
+                // Array bounds are children too; only the initializer is an expression of interest.
+                let init = cursor.initializer().and_then(|c| self.session.span(&c).map(|s| (c, s)));
+                let init = init.map(|(c, s)| self.node(c, s, inner));
+                self.tables.decls[decl.0 as usize].init = init;
+                init.into_iter().collect()
+            }
+            CXCursor_EnumDecl | CXCursor_StructDecl | CXCursor_UnionDecl => self.children(children, inner),
+            _ => Vec::new(),
+        };
+        self.tables.nodes[id.0 as usize].children = ids;
+        id
+    }
+
+    fn declare(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> DeclId {
+        let name = cursor.name();
+        let at = self.session.location(&cursor).unwrap_or(span.start);
+        let named = self.text.get(at..at + name.len()) == Some(name.as_str());
+        let name_span = if named { Span::new(at, at + name.len()) } else { Span::at(at) };
+        let kind = decl_kind(cursor.kind());
+        let visible_from = match kind {
+            DeclKind::Function => name_span.end,
+            _ => span.end,
+        };
+        let id = self.new_decl(cursor, context.linkage, name);
+        let shared = !self.last_specifiers.is_empty() && self.last_specifiers.start == span.start;
+        let specifiers = if shared { self.last_specifiers } else { specifiers(self.text, span, name_span.start) };
+        if matches!(kind, DeclKind::Variable | DeclKind::Function | DeclKind::Typedef) {
+            self.last_specifiers = specifiers;
+        }
+        let decl = &mut self.tables.decls[id.0 as usize];
+        decl.span = span;
+        decl.specifiers = specifiers;
+        decl.name_span = name_span;
+        decl.visible = Span::new(visible_from.min(context.scope_end), context.scope_end);
+        id
+    }
+
+    /// Makes (or finds) the declaration of a cursor, positions left out.
+    fn new_decl(&mut self, cursor: Cursor<'s>, linkage: Linkage, name: String) -> DeclId {
+        if let Some(&id) = self.decls.get(&cursor.key()) {
+            // Referred to before it was reached (a record's member, say): the place is known only now.
+            self.tables.decls[id.0 as usize].linkage = linkage;
+            return id;
+        }
+        let ty = self.type_id(cursor.ty());
+        let id = DeclId(self.tables.decls.len() as u32);
+        let storage = match cursor.storage() {
+            CX_SC_Static => Storage::Static,
+            CX_SC_Extern | CX_SC_PrivateExtern => Storage::Extern,
+            CX_SC_Register => Storage::Register,
+            CX_SC_Auto => Storage::Auto,
+            _ => Storage::None,
+        };
+        let first = self.decls.get(&cursor.canonical().key()).copied().unwrap_or(id);
+        self.decls.insert(cursor.key(), id);
+        self.tables.decls.push(Decl {
+            name,
+            kind: decl_kind(cursor.kind()),
+            ty,
+            storage,
+            linkage,
+            definition: cursor.is_definition(),
+            inline: cursor.kind() == CXCursor_FunctionDecl && cursor.is_inline(),
+            attributes: cursor.has_attributes(),
+            node: None,
+            span: Span::default(),
+            specifiers: Span::default(),
+            name_span: Span::default(),
+            init: None,
+            visible: Span::default(),
+            entity: first,
+        });
+        id
+    }
+
+    fn referenced(&mut self, cursor: Cursor<'s>) -> Option<DeclId> {
+        let target = cursor.referenced()?;
+        if !is_declaration(target.kind()) {
+            return None;
+        }
+        if let Some(&id) = self.decls.get(&target.key()) {
+            return Some(id);
+        }
+        let name = target.name();
+        Some(self.new_decl(target, Linkage::Header, name))
+    }
+
+    // Statements.
+
+    fn statement(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+        let id = self.push(NodeKind::Null, span, context.parent, None);
+        let mut inner = Context { parent: Some(id), ..context };
+        if matches!(cursor.kind(), CXCursor_CompoundStmt | CXCursor_ForStmt) {
+            inner.scope_end = span.end;
+        }
+        let cursors = cursor.children();
+        let (kind, ids) = match cursor.kind() {
+            CXCursor_CompoundStmt => (NodeKind::Block, self.bodies(cursors, inner, 0)),
+            CXCursor_DeclStmt => (NodeKind::DeclStmt, self.children(cursors, inner)),
+            CXCursor_IfStmt => (NodeKind::If, self.bodies(cursors, inner, 1)),
+            CXCursor_WhileStmt => (NodeKind::While, self.bodies(cursors, inner, 1)),
+            CXCursor_SwitchStmt => (NodeKind::Switch, self.bodies(cursors, inner, 1)),
+            CXCursor_DoStmt => (NodeKind::DoWhile, self.do_while(cursors, inner)),
+            CXCursor_ForStmt => self.for_loop(cursors, inner, span),
+            CXCursor_CaseStmt => {
+                let values = cursors.len().saturating_sub(1);
+                (NodeKind::Case, self.bodies(cursors, inner, values))
+            }
+            CXCursor_DefaultStmt => (NodeKind::Default, self.bodies(cursors, inner, 0)),
+            CXCursor_LabelStmt => (NodeKind::Label(cursor.name()), self.bodies(cursors, inner, 0)),
+            CXCursor_GotoStmt => (NodeKind::Goto(self.word_after(span, "goto")), Vec::new()),
+            CXCursor_IndirectGotoStmt => (NodeKind::IndirectGoto, self.children(cursors, inner)),
+            CXCursor_BreakStmt => (NodeKind::Break, Vec::new()),
+            CXCursor_ContinueStmt => (NodeKind::Continue, Vec::new()),
+            CXCursor_ReturnStmt => (NodeKind::Return, self.children(cursors, inner)),
+            CXCursor_NullStmt => (NodeKind::Null, Vec::new()),
+            CXCursor_AsmStmt | CXCursor_MSAsmStmt => (NodeKind::Asm, self.children(cursors, inner)),
+            // An attributed statement and the like: a wrapper around one statement.
+            _ => (NodeKind::Other, self.bodies(cursors, inner, 0)),
+        };
+        let span = self.with_semicolon(&kind, span, &ids);
+        let origin = self.origin(span);
+        let node = &mut self.tables.nodes[id.0 as usize];
+        (node.kind, node.children, node.span, node.origin) = (kind, ids, span, origin);
+        id
+    }
+
+    /// Children of which all from the `from`th on are in statement position.
+    fn bodies(&mut self, cursors: Vec<Cursor<'s>>, context: Context, from: usize) -> Vec<NodeId> {
+        let mut ids = Vec::with_capacity(cursors.len());
+        let cursors = cursors.into_iter().filter(|c| !is_skipped(c.kind()));
+        for (i, cursor) in cursors.enumerate() {
+            let Some(span) = self.session.span(&cursor) else { continue };
+            let id = if i >= from { self.body(cursor, span, context) } else { self.node(cursor, span, context) };
+            ids.push(id);
+        }
+        ids
+    }
+
+    /// A node in statement position: an expression becomes an expression statement.
+    fn body(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+        if is_statement(cursor.kind()) || is_declaration(cursor.kind()) {
+            return self.node(cursor, span, context);
+        }
+        let id = self.push(NodeKind::ExprStmt, span, context.parent, None);
+        let expression = self.node(cursor, span, Context { parent: Some(id), ..context });
+        let span = self.with_semicolon(&NodeKind::ExprStmt, span, &[]);
+        let origin = self.origin(span);
+        let node = &mut self.tables.nodes[id.0 as usize];
+        (node.children, node.span, node.origin) = (vec![expression], span, origin);
+        id
+    }
+
+    fn do_while(&mut self, cursors: Vec<Cursor<'s>>, context: Context) -> Vec<NodeId> {
+        let mut ids = Vec::new();
+        for (i, cursor) in cursors.into_iter().enumerate() {
+            let Some(span) = self.session.span(&cursor) else { continue };
+            ids.push(if i == 0 { self.body(cursor, span, context) } else { self.node(cursor, span, context) });
+        }
+        ids
+    }
+
+    fn for_loop(&mut self, cursors: Vec<Cursor<'s>>, context: Context, span: Span) -> (NodeKind, Vec<NodeId>) {
+        let (first, second) = for_semicolons(self.text, span).unwrap_or((span.start, span.start));
+        let (mut init, mut cond, mut step) = (None, None, None);
+        let mut ids = Vec::new();
+        let count = cursors.len();
+        for (i, cursor) in cursors.into_iter().enumerate() {
+            let Some(at) = self.session.span(&cursor) else { continue };
+            if i + 1 == count {
+                ids.push(self.body(cursor, at, context));
+                break;
+            }
+            let id = self.node(cursor, at, context);
+            ids.push(id);
+            let clause = if at.start < first {
+                &mut init
+            } else if at.start < second {
+                &mut cond
+            } else {
+                &mut step
+            };
+            *clause = Some(id);
+        }
+        (NodeKind::For { init, cond, step }, ids)
+    }
+
+    /// Statements end with their semicolon; those that end with another statement end where it ends.
+    fn with_semicolon(&self, kind: &NodeKind, span: Span, children: &[NodeId]) -> Span {
+        let last = children.last().map(|id| self.tables.nodes[id.0 as usize].span.end);
+        match kind {
+            NodeKind::If
+            | NodeKind::While
+            | NodeKind::For { .. }
+            | NodeKind::Switch
+            | NodeKind::Case
+            | NodeKind::Default
+            | NodeKind::Label(_)
+            | NodeKind::Other => Span::new(span.start, last.unwrap_or(span.end).max(span.end)),
+            NodeKind::Block | NodeKind::DeclStmt | NodeKind::Null => span,
+            _ => match token_at(self.text, span.end) {
+                Some(token) if token.text == ";" => Span::new(span.start, token.span.end),
+                _ => span,
+            },
+        }
+    }
+
+    fn word_after(&self, span: Span, word: &str) -> String {
+        let mut words = tokens(self.text, span).skip_while(|t| t.text != word).skip(1);
+        words.next().filter(|t| t.kind == TokenKind::Word).map_or(String::new(), |t| t.text.to_owned())
+    }
+
+    // Expressions.
+
+    fn expression(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+        let ty = self.type_id(cursor.ty());
+        let id = self.push(NodeKind::Other, span, context.parent, Some(ty));
+        let inner = Context { parent: Some(id), ..context };
+        let cursors = cursor.children();
+        let ids = self.children(cursors, inner);
+        let spans: Vec<Span> = ids.iter().map(|n| self.tables.nodes[n.0 as usize].span).collect();
+        let kind = match cursor.kind() {
+            CXCursor_DeclRefExpr => NodeKind::Name(self.referenced(cursor)),
+            CXCursor_IntegerLiteral => NodeKind::Integer,
+            CXCursor_CharacterLiteral => NodeKind::Character,
+            CXCursor_FloatingLiteral => NodeKind::Floating,
+            CXCursor_StringLiteral => NodeKind::Str,
+            CXCursor_ParenExpr => NodeKind::Paren,
+            CXCursor_UnaryOperator => self.unary(span, &spans).map_or(NodeKind::Other, |(op, at)| NodeKind::Unary(op, at)),
+            CXCursor_BinaryOperator | CXCursor_CompoundAssignOperator => self.binary(&spans).unwrap_or(NodeKind::Other),
+            CXCursor_ConditionalOperator => NodeKind::Conditional,
+            CXCursor_CStyleCastExpr => NodeKind::Cast,
+            CXCursor_CallExpr => NodeKind::Call,
+            CXCursor_MemberRefExpr => NodeKind::Member(cursor.name()),
+            CXCursor_ArraySubscriptExpr => NodeKind::Index,
+            CXCursor_InitListExpr => NodeKind::InitList,
+            CXCursor_CompoundLiteralExpr => NodeKind::CompoundLiteral,
+            CXCursor_UnaryExpr => NodeKind::SizeOf,
+            CXCursor_StmtExpr => NodeKind::StmtExpr,
+            CXCursor_UnexposedExpr if spans == [span] => NodeKind::Implicit,
+            _ => NodeKind::Other,
+        };
+        let node = &mut self.tables.nodes[id.0 as usize];
+        (node.kind, node.children) = (kind, ids);
+        id
+    }
+
+    fn unary(&self, span: Span, operands: &[Span]) -> Option<(UnaryOp, Span)> {
+        let operand = operands.first()?;
+        let first = token_at(self.text, span.start)?;
+        if first.span.end <= operand.start {
+            return Some((UnaryOp::of_prefix(first.text)?, first.span));
+        }
+        let last = token_at(self.text, operand.end)?;
+        (last.span.end <= span.end).then_some((UnaryOp::of_postfix(last.text)?, last.span))
+    }
+
+    fn binary(&self, operands: &[Span]) -> Option<NodeKind> {
+        let [left, right] = operands else { return None };
+        let token = token_at(self.text, left.end)?;
+        if token.span.end > right.start {
+            return None;
+        }
+        if let Some(op) = BinaryOp::of_token(token.text) {
+            return Some(NodeKind::Binary(op, token.span));
+        }
+        let stem = token.text.strip_suffix('=')?;
+        let op = if stem.is_empty() { None } else { Some(BinaryOp::of_token(stem)?) };
+        Some(NodeKind::Assign(op, token.span))
+    }
+
+    // Types.
+
+    fn type_id(&mut self, ty: ClangType<'s>) -> TypeId {
+        let ty = ty.canonical();
+        if let Some(&id) = self.types.get(&ty.key()) {
+            return id;
+        }
+        let id = TypeId(self.tables.types.len() as u32);
+        self.types.insert(ty.key(), id);
+        let placeholder = Type { kind: TypeKind::Other, quals: Quals::default(), size: ty.size(), spelling: ty.spelling() };
+        self.tables.types.push(placeholder);
+        let kind = self.type_kind(ty);
+        let mut quals = Quals { constant: ty.is_const(), volatile: ty.is_volatile() };
+        if let TypeKind::Array(element, _) = kind {
+            let element = self.tables.types[element.0 as usize].quals;
+            quals = Quals { constant: quals.constant || element.constant, volatile: quals.volatile || element.volatile };
+        }
+        let slot = &mut self.tables.types[id.0 as usize];
+        (slot.kind, slot.quals) = (kind, quals);
+        id
+    }
+
+    fn type_kind(&mut self, ty: ClangType<'s>) -> TypeKind {
+        if let Some(int) = int_type(ty.kind()) {
+            return TypeKind::Int(int);
+        }
+        match ty.kind() {
+            CXType_Void => TypeKind::Void,
+            CXType_Float => TypeKind::Float(FloatKind::Float),
+            CXType_Double => TypeKind::Float(FloatKind::Double),
+            CXType_LongDouble => TypeKind::Float(FloatKind::LongDouble),
+            CXType_Enum => int_type(ty.declaration().enum_integer().canonical().kind()).map_or(TypeKind::Other, TypeKind::Enum),
+            CXType_Pointer => TypeKind::Pointer(self.type_id(ty.pointee())),
+            CXType_ConstantArray => TypeKind::Array(self.type_id(ty.element()), ty.array_length()),
+            CXType_IncompleteArray | CXType_VariableArray => TypeKind::Array(self.type_id(ty.element()), None),
+            CXType_FunctionProto | CXType_FunctionNoProto => TypeKind::Function {
+                result: self.type_id(ty.result()),
+                params: ty.arguments().into_iter().map(|a| self.type_id(a)).collect(),
+                variadic: ty.is_variadic(),
+                prototype: ty.kind() == CXType_FunctionProto,
+            },
+            CXType_Record => TypeKind::Record(self.record(ty)),
+            _ => TypeKind::Other,
+        }
+    }
+
+    fn record(&mut self, ty: ClangType<'s>) -> RecordId {
+        let declaration = ty.declaration();
+        let key = declaration.canonical().key();
+        if let Some(&id) = self.records.get(&key) {
+            return id;
+        }
+        let id = RecordId(self.tables.records.len() as u32);
+        self.records.insert(key, id);
+        let shape = if declaration.kind() == CXCursor_UnionDecl { RecordShape::Union } else { RecordShape::Struct };
+        self.tables.records.push(Record { name: declaration.name(), shape, fields: Vec::new() });
+        let fields = ty.fields().into_iter().map(|field| {
+            let ty = self.type_id(field.ty());
+            // libclang names what has no name after its place.
+            let name = Some(field.name()).filter(|n| n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$'));
+            Field { name: name.unwrap_or_default(), ty, width: field.bit_width(), offset: field.field_offset() }
+        });
+        self.tables.records[id.0 as usize].fields = fields.collect();
+        id
+    }
+}
+
+fn int_type(kind: CXTypeKind) -> Option<IntType> {
+    let (kind, signed) = match kind {
+        CXType_Bool => (IntKind::Bool, false),
+        CXType_Char_U | CXType_UChar => (IntKind::Char, false),
+        CXType_Char_S | CXType_SChar => (IntKind::Char, true),
+        CXType_Char16 | CXType_UShort => (IntKind::Short, false),
+        CXType_Short => (IntKind::Short, true),
+        CXType_Char32 | CXType_UInt => (IntKind::Int, false),
+        CXType_WChar | CXType_Int => (IntKind::Int, true),
+        CXType_ULong => (IntKind::Long, false),
+        CXType_Long => (IntKind::Long, true),
+        CXType_ULongLong => (IntKind::LongLong, false),
+        CXType_LongLong => (IntKind::LongLong, true),
+        _ => return None,
+    };
+    Some(IntType { kind, signed })
+}
+
+fn decl_kind(kind: CXCursorKind) -> DeclKind {
+    match kind {
+        CXCursor_FunctionDecl => DeclKind::Function,
+        CXCursor_ParmDecl => DeclKind::Parameter,
+        CXCursor_TypedefDecl => DeclKind::Typedef,
+        CXCursor_EnumConstantDecl => DeclKind::EnumConstant,
+        CXCursor_EnumDecl => DeclKind::Enum,
+        CXCursor_StructDecl | CXCursor_UnionDecl => DeclKind::Record,
+        CXCursor_FieldDecl => DeclKind::Field,
+        _ => DeclKind::Variable,
+    }
+}
+
+fn is_declaration(kind: CXCursorKind) -> bool {
+    (CXCursor_StructDecl..=CXCursor_TypedefDecl).contains(&kind) || kind == CXCursor_StaticAssert || kind == CXCursor_UnexposedDecl
+}
+
+fn is_statement(kind: CXCursorKind) -> bool {
+    (CXCursor_UnexposedStmt..=CXCursor_DeclStmt).contains(&kind)
+}
+
+fn is_skipped(kind: CXCursorKind) -> bool {
+    // References to types, members and labels, and attributes.
+    (40..50).contains(&kind) || (400..500).contains(&kind)
+}
+
+/// Where the specifiers of a declaration end: before the first `*`, `(` or name of its declarator.
+fn specifiers(text: &str, span: Span, name: usize) -> Span {
+    let mut end = span.start;
+    let mut depth = 0usize;
+    let mut takes_parens = false;
+    for token in tokens(text, Span::new(span.start, name.max(span.start))) {
+        match token.text {
+            "(" if depth == 0 && !takes_parens => break,
+            "*" if depth == 0 => break,
+            "(" | "{" | "[" => depth += 1,
+            ")" | "}" | "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            takes_parens = matches!(
+                token.text,
+                "__attribute__" | "__attribute" | "_Alignas" | "alignas" | "typeof" | "__typeof__" | "__typeof" | "_Atomic" | "__declspec"
+            );
+        }
+        end = token.span.end;
+    }
+    Span::new(span.start, end)
+}
+
+/// The two semicolons in the parentheses of a `for`.
+fn for_semicolons(text: &str, span: Span) -> Option<(usize, usize)> {
+    let mut depth = 0usize;
+    let mut found = Vec::with_capacity(2);
+    for token in tokens(text, span) {
+        match token.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.checked_sub(1)?,
+            ";" if depth == 1 => found.push(token.span.start),
+            _ => {}
+        }
+        if found.len() == 2 {
+            return Some((found[0], found[1]));
+        }
+    }
+    None
+}
