@@ -128,6 +128,7 @@ pub struct Job {
     stdin: Vec<u8>,
     limits: Limits,
     confinement: Confinement,
+    layout: Layout,
 }
 
 impl Job {
@@ -142,6 +143,7 @@ impl Job {
             stdin: Vec::new(),
             limits: Limits::default(),
             confinement: Confinement::default(),
+            layout: Layout::Fixed,
         }
     }
 
@@ -160,6 +162,12 @@ impl Job {
     /// Adds a variable to the scrubbed environment.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Lets the kernel choose another address-space layout for each traced run.
+    pub fn randomized(mut self) -> Self {
+        self.layout = Layout::Random;
         self
     }
 
@@ -241,11 +249,11 @@ impl Job {
         Ok(Outcome { exit, stdout: Vec::new(), stderr, cpu: usage.cpu, wall: started.elapsed(), max_rss: usage.max_rss })
     }
 
-    /// Starts it as a ptrace tracee of the calling thread, without address-space randomisation, stopped
+    /// Starts it as a ptrace tracee of the calling thread, without address-space randomisation (unless [`Job::randomized`]), stopped
     /// before its first instruction (at the exec's SIGTRAP). Output goes to nowhere. The caller drives
     /// it with ptrace from this same thread; dropping the value kills the group.
     pub fn spawn_traced(&self) -> Result<Traced, JobError> {
-        let mut command = self.command(Tracing::On)?;
+        let mut command = self.command(Tracing::On(self.layout))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
         let group = Group(child.id() as i32);
@@ -287,7 +295,14 @@ impl Job {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tracing {
     Off,
-    On,
+    On(Layout),
+}
+
+/// Whether a traced program's address space is the same in every run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    Fixed,
+    Random,
 }
 
 fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing, cell: Option<&Cell>) -> io::Result<()> {
@@ -307,8 +322,10 @@ fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing, cell: Option<&C
         if let Some(memory) = limits.memory {
             set_limit(libc::RLIMIT_AS, memory, memory)?;
         }
-        if tracing == Tracing::On {
-            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        if let Tracing::On(layout) = tracing {
+            if layout == Layout::Fixed {
+                libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+            }
             if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) < 0 {
                 return Err(io::Error::last_os_error());
             }

@@ -1,0 +1,258 @@
+//! An ELF file as the repair reads it: sections, symbols, code and the names behind its stubs.
+//!
+//! A relocatable object gets an address space of its own (each section at a place of its own, relocations
+//! applied), so that everything after this module sees link-time addresses and nothing else.
+
+use object::read::elf::{ElfFile64, FileHeader};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionFlags, SymbolKind};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Where the first section of a relocatable object goes; below it no address is an address.
+pub const OBJECT_BASE: u64 = 0x1000_0000;
+
+/// Why a file cannot be repaired at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}; check the path", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// It is not an ELF file that we understand.
+    #[error("{path} is not an ELF file for x86-64: {reason}", path = path.display())]
+    NotElf {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It has nothing to repair.
+    #[error("{path} {reason}", path = path.display())]
+    Unsuitable {
+        /// The file.
+        path: PathBuf,
+        /// What it lacks and what to do about it.
+        reason: String,
+    },
+}
+
+/// What kind of ELF file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageKind {
+    /// Linked to fixed addresses.
+    Fixed,
+    /// Linked, loaded anywhere: a position-independent executable or a shared library.
+    Movable,
+    /// A `.o` file.
+    Relocatable,
+}
+
+/// A section with its place.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its name.
+    pub name: String,
+    /// Its header index.
+    pub index: usize,
+    /// Link-time address (assigned by us in a relocatable object).
+    pub address: u64,
+    /// Contents, relocated; empty for zero-initialised ones.
+    pub data: Vec<u8>,
+    /// Size in memory.
+    pub size: u64,
+    /// Loaded at run time.
+    pub loaded: bool,
+    /// Holds code.
+    pub code: bool,
+    /// May be written.
+    pub writable: bool,
+}
+
+/// A data symbol or function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its name.
+    pub name: String,
+    /// Link-time address.
+    pub address: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Whether it is a function.
+    pub function: bool,
+}
+
+/// The file.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// Where it came from.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What it is.
+    pub kind: ImageKind,
+    /// Its sections.
+    pub sections: Vec<Section>,
+    /// Its symbols.
+    pub symbols: Vec<Symbol>,
+    /// Names of outside functions by the GOT slot that holds them or, in objects, by their stand-in.
+    pub outside: BTreeMap<u64, String>,
+}
+
+impl Image {
+    /// Reads a file.
+    pub fn open(path: &Path) -> Result<Self, ImageError> {
+        let bytes = std::fs::read(path).map_err(|source| ImageError::Read { path: path.to_owned(), source })?;
+        Self::parse(path, bytes)
+    }
+
+    /// Reads from bytes.
+    pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Self, ImageError> {
+        let not_elf = |reason: String| ImageError::NotElf { path: path.to_owned(), reason };
+        let unsuitable = |reason: &str| ImageError::Unsuitable { path: path.to_owned(), reason: reason.to_owned() };
+        let file = ElfFile64::<Endianness>::parse(&*bytes).map_err(|e| not_elf(e.to_string()))?;
+        let header = file.elf_header();
+        let endian = file.endian();
+        if header.e_machine.get(endian) != object::elf::EM_X86_64 || endian != Endianness::Little {
+            return Err(not_elf(format!("its machine is {}, not x86-64", header.e_machine.get(endian))));
+        }
+        let kind = match header.e_type(endian) {
+            object::elf::ET_EXEC => ImageKind::Fixed,
+            object::elf::ET_DYN => ImageKind::Movable,
+            object::elf::ET_REL => ImageKind::Relocatable,
+            other => return Err(not_elf(format!("its type is {other}"))),
+        };
+        if file.section_by_name(".debug_info").is_none() {
+            if file.section_by_name(".zdebug_info").is_some() {
+                return Err(unsuitable(
+                    "has old-style compressed debug sections; decompress them with `objcopy --decompress-debug-sections`",
+                ));
+            }
+            return Err(unsuitable("has no DWARF (stripped, or built without -g); build it with -g"));
+        }
+        let mut next = OBJECT_BASE;
+        let mut sections = Vec::new();
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+            let loaded = sh_flags.0 & object::elf::SHF_ALLOC.0 != 0;
+            let name = section.name().unwrap_or("").to_owned();
+            if name.starts_with(".debug") && sh_flags.0 & object::elf::SHF_COMPRESSED.0 != 0 {
+                return Err(unsuitable("has compressed debug sections; decompress them with `objcopy --decompress-debug-sections`"));
+            }
+            let mut address = section.address();
+            if kind == ImageKind::Relocatable && loaded {
+                next = next.next_multiple_of(section.align().max(0x1_0000));
+                address = next;
+                next += section.size().max(1) + 0x1_0000;
+            }
+            sections.push(Section {
+                name,
+                index: section.index().0,
+                address,
+                data: section.data().map(<[u8]>::to_vec).unwrap_or_default(),
+                size: section.size(),
+                loaded,
+                code: sh_flags.0 & object::elf::SHF_EXECINSTR.0 != 0,
+                writable: sh_flags.0 & object::elf::SHF_WRITE.0 != 0,
+            });
+        }
+        let place: BTreeMap<usize, u64> = sections.iter().map(|s| (s.index, s.address)).collect();
+        let mut outside = BTreeMap::new();
+        let mut externs: BTreeMap<String, u64> = BTreeMap::new();
+        let mut symbols = Vec::new();
+        for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            let Ok(name) = symbol.name() else { continue };
+            if !matches!(symbol.kind(), SymbolKind::Data | SymbolKind::Text | SymbolKind::Unknown) || name.is_empty() {
+                continue;
+            }
+            let Some(section) = symbol.section_index() else { continue };
+            let base = if kind == ImageKind::Relocatable { place.get(&section.0).copied().unwrap_or(0) } else { 0 };
+            symbols.push(Symbol {
+                name: name.to_owned(),
+                address: symbol.address() + base,
+                size: symbol.size(),
+                function: symbol.kind() == SymbolKind::Text,
+            });
+        }
+        symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
+        symbols.dedup();
+        if kind == ImageKind::Relocatable {
+            let mut patches = Vec::new();
+            for section in file.sections() {
+                for (offset, relocation) in section.relocations() {
+                    let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+                    let Ok(symbol) = file.symbol_by_index(index) else { continue };
+                    let value = match symbol.section_index() {
+                        Some(s) => place.get(&s.0).copied().unwrap_or(0) + symbol.address(),
+                        None => {
+                            let name = symbol.name().unwrap_or("").to_owned();
+                            let at = *externs.entry(name.clone()).or_insert_with(|| {
+                                next = next.next_multiple_of(0x1_0000) + 0x10_0000;
+                                next
+                            });
+                            outside.insert(at, name);
+                            at
+                        }
+                    };
+                    patches.push((section.index().0, offset, relocation, value));
+                }
+            }
+            for (index, offset, relocation, value) in patches {
+                let Some(section) = sections.iter_mut().find(|s| s.index == index) else { continue };
+                let mut result = value.wrapping_add(relocation.addend() as u64);
+                if matches!(relocation.kind(), object::RelocationKind::Relative | object::RelocationKind::PltRelative) {
+                    result = result.wrapping_sub(section.address + offset);
+                }
+                let size = usize::from(relocation.size() / 8);
+                let at = offset as usize;
+                if let Some(slot) = section.data.get_mut(at..at + size) {
+                    slot.copy_from_slice(&result.to_le_bytes()[..size]);
+                }
+            }
+        } else if let Some(relocations) = file.dynamic_relocations() {
+            for (offset, relocation) in relocations {
+                let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+                let name = file.dynamic_symbol_table().and_then(|t| object::ObjectSymbolTable::symbol_by_index(&t, index).ok());
+                if let Some(Ok(name)) = name.map(|s| s.name().map(str::to_owned)) {
+                    outside.insert(offset, name);
+                }
+            }
+        }
+        drop(file);
+        Ok(Self { path: path.to_owned(), bytes, kind, sections, symbols, outside })
+    }
+
+    /// The section of a name.
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|s| s.name == name)
+    }
+
+    /// The loaded section that holds an address.
+    pub fn section_at(&self, address: u64) -> Option<&Section> {
+        self.sections.iter().find(|s| s.loaded && address >= s.address && address < s.address + s.size.max(s.data.len() as u64))
+    }
+
+    /// Code bytes from an address to the end of its section.
+    pub fn code_at(&self, address: u64) -> Option<&[u8]> {
+        let section = self.sections.iter().find(|s| s.code && address >= s.address && address < s.address + s.data.len() as u64)?;
+        section.data.get((address - section.address) as usize..)
+    }
+
+    /// Writable data symbols.
+    pub fn data_symbols(&self) -> impl Iterator<Item = &Symbol> {
+        self.symbols.iter().filter(|s| !s.function && s.size > 0 && self.section_at(s.address).is_some_and(|x| x.writable))
+    }
+
+    /// The symbol that holds an address, else the nearest data symbol below it.
+    pub fn symbol_near(&self, address: u64) -> Option<&Symbol> {
+        let named = |s: &&Symbol| !s.function && s.size > 0;
+        self.symbols
+            .iter()
+            .filter(named)
+            .find(|s| address >= s.address && address < s.address + s.size)
+            .or_else(|| self.symbols.iter().filter(named).filter(|s| s.address <= address).next_back())
+    }
+}

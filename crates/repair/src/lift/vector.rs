@@ -1,0 +1,802 @@
+//! SSE instructions up to SSE4.2: moves, shuffles and packed integers exactly, floating point by lane.
+
+use super::{Lifted, Lifter, xmm_number};
+use crate::algebra::{Bin, Flag, Float, Machine, Place};
+use iced_x86::{Mnemonic, OpKind};
+
+/// How a packed integer operation combines two lanes.
+#[derive(Clone, Copy)]
+enum Lane {
+    Op(Bin),
+    /// All ones where the comparison holds.
+    Equal,
+    Greater,
+    Min {
+        signed: bool,
+    },
+    Max {
+        signed: bool,
+    },
+    AndNot,
+    MulHigh {
+        signed: bool,
+    },
+    Average,
+    AddSaturate {
+        signed: bool,
+    },
+    SubSaturate {
+        signed: bool,
+    },
+}
+
+impl<M: Machine> Lifter<'_, M> {
+    /// Executes an SSE instruction; false when it is none.
+    pub(super) fn vector(&mut self) -> Lifted<bool> {
+        Ok(self.vector_move()? || self.packed_integer()? || self.shuffle()? || self.floating()? || self.conversion()?)
+    }
+
+    fn lanes(&mut self, value: &M::V, width: u32) -> Vec<M::V> {
+        let total = self.m.width(value);
+        (0..total / width).map(|n| self.m.extract(value, n * width, width)).collect()
+    }
+
+    /// Joins lanes, the first lowest.
+    fn join(&mut self, lanes: &[M::V]) -> M::V {
+        let mut value = lanes[0].clone();
+        for lane in &lanes[1..] {
+            value = self.m.concat(lane, &value);
+        }
+        value
+    }
+
+    fn xmm(&mut self, index: u32) -> Lifted<M::V> {
+        match xmm_number(self.i.op_register(index)) {
+            Some(number) if self.i.op_kind(index) == OpKind::Register => Ok(self.m.get(Place::Xmm(number))),
+            _ => Err(self.unsupported()),
+        }
+    }
+
+    /// Replaces the low `bits` of the destination register and keeps the rest.
+    fn write_low(&mut self, value: &M::V) -> Lifted<()> {
+        let bits = self.m.width(value);
+        let old = self.xmm(0)?;
+        let high = self.m.extract(&old, bits, 128 - bits);
+        let full = self.m.concat(&high, value);
+        self.write(0, full)
+    }
+
+    fn is_xmm(&self, index: u32) -> bool {
+        self.i.op_kind(index) == OpKind::Register && self.i.op_register(index).is_xmm()
+    }
+
+    fn vector_move(&mut self) -> Lifted<bool> {
+        use Mnemonic as N;
+        match self.i.mnemonic() {
+            N::Movaps | N::Movapd | N::Movups | N::Movupd | N::Movdqa | N::Movdqu | N::Lddqu | N::Movntps | N::Movntdq | N::Movntpd => {
+                let value = self.low(1, 128)?;
+                self.write(0, value)?;
+            }
+            N::Movss | N::Movsd if self.i.op_count() == 2 => {
+                let bits = if self.i.mnemonic() == N::Movss { 32 } else { 64 };
+                let value = self.low(1, bits)?;
+                if self.is_xmm(0) && self.is_xmm(1) {
+                    self.write_low(&value)?;
+                } else if self.is_xmm(0) {
+                    let wide = self.m.zext(&value, 128);
+                    self.write(0, wide)?;
+                } else {
+                    self.write(0, value)?;
+                }
+            }
+            N::Movd | N::Movq => {
+                let width =
+                    if self.i.mnemonic() == N::Movq || self.operand_width(0) == 64 || self.operand_width(1) == 64 { 64 } else { 32 };
+                if self.i.op0_register().is_mm() || self.i.op1_register().is_mm() {
+                    return Err(self.unsupported());
+                }
+                let value = self.low(1, width)?;
+                let value = if self.is_xmm(0) { self.m.zext(&value, 128) } else { value };
+                self.write(0, value)?;
+            }
+            N::Movlps | N::Movlpd | N::Movhps | N::Movhpd => {
+                let high = matches!(self.i.mnemonic(), N::Movhps | N::Movhpd);
+                if self.is_xmm(0) {
+                    let new = self.low(1, 64)?;
+                    let old = self.xmm(0)?;
+                    let kept = self.m.extract(&old, if high { 0 } else { 64 }, 64);
+                    let value = if high { self.m.concat(&new, &kept) } else { self.m.concat(&kept, &new) };
+                    self.write(0, value)?;
+                } else {
+                    let source = self.xmm(1)?;
+                    let half = self.m.extract(&source, if high { 64 } else { 0 }, 64);
+                    self.write(0, half)?;
+                }
+            }
+            N::Movhlps | N::Movlhps => {
+                let (a, b) = (self.xmm(0)?, self.xmm(1)?);
+                let value = if self.i.mnemonic() == N::Movhlps {
+                    let (h, l) = (self.m.extract(&a, 64, 64), self.m.extract(&b, 64, 64));
+                    self.m.concat(&h, &l)
+                } else {
+                    let (h, l) = (self.m.extract(&b, 0, 64), self.m.extract(&a, 0, 64));
+                    self.m.concat(&h, &l)
+                };
+                self.write(0, value)?;
+            }
+            N::Movddup | N::Movshdup | N::Movsldup => {
+                let source = if self.i.mnemonic() == N::Movddup { self.low(1, 64)? } else { self.low(1, 128)? };
+                let lanes = self.lanes(&source, if self.i.mnemonic() == N::Movddup { 64 } else { 32 });
+                let picked: Vec<_> = match self.i.mnemonic() {
+                    N::Movddup => vec![lanes[0].clone(), lanes[0].clone()],
+                    N::Movshdup => [1, 1, 3, 3].map(|n: usize| lanes[n].clone()).to_vec(),
+                    _ => [0, 0, 2, 2].map(|n: usize| lanes[n].clone()).to_vec(),
+                };
+                let value = self.join(&picked);
+                self.write(0, value)?;
+            }
+            N::Movmskps | N::Movmskpd | N::Pmovmskb => {
+                let width = match self.i.mnemonic() {
+                    N::Movmskps => 32,
+                    N::Movmskpd => 64,
+                    _ => 8,
+                };
+                let source = self.xmm(1)?;
+                let lanes = self.lanes(&source, width);
+                let signs: Vec<_> = lanes.iter().map(|l| self.sign(l)).collect();
+                let mask = self.join(&signs);
+                let wide = self.m.zext(&mask, self.operand_width(0));
+                self.write(0, wide)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn packed_integer(&mut self) -> Lifted<bool> {
+        use Lane as L;
+        use Mnemonic as N;
+        let (width, lane) = match self.i.mnemonic() {
+            N::Paddb => (8, L::Op(Bin::Add)),
+            N::Paddw => (16, L::Op(Bin::Add)),
+            N::Paddd => (32, L::Op(Bin::Add)),
+            N::Paddq => (64, L::Op(Bin::Add)),
+            N::Psubb => (8, L::Op(Bin::Sub)),
+            N::Psubw => (16, L::Op(Bin::Sub)),
+            N::Psubd => (32, L::Op(Bin::Sub)),
+            N::Psubq => (64, L::Op(Bin::Sub)),
+            N::Pmullw => (16, L::Op(Bin::Mul)),
+            N::Pmulld => (32, L::Op(Bin::Mul)),
+            N::Pmulhw => (16, L::MulHigh { signed: true }),
+            N::Pmulhuw => (16, L::MulHigh { signed: false }),
+            N::Pand | N::Andps | N::Andpd => (128, L::Op(Bin::And)),
+            N::Por | N::Orps | N::Orpd => (128, L::Op(Bin::Or)),
+            N::Pxor | N::Xorps | N::Xorpd => (128, L::Op(Bin::Xor)),
+            N::Pandn | N::Andnps | N::Andnpd => (128, L::AndNot),
+            N::Pcmpeqb => (8, L::Equal),
+            N::Pcmpeqw => (16, L::Equal),
+            N::Pcmpeqd => (32, L::Equal),
+            N::Pcmpeqq => (64, L::Equal),
+            N::Pcmpgtb => (8, L::Greater),
+            N::Pcmpgtw => (16, L::Greater),
+            N::Pcmpgtd => (32, L::Greater),
+            N::Pcmpgtq => (64, L::Greater),
+            N::Pminsb => (8, L::Min { signed: true }),
+            N::Pminsw => (16, L::Min { signed: true }),
+            N::Pminsd => (32, L::Min { signed: true }),
+            N::Pminub => (8, L::Min { signed: false }),
+            N::Pminuw => (16, L::Min { signed: false }),
+            N::Pminud => (32, L::Min { signed: false }),
+            N::Pmaxsb => (8, L::Max { signed: true }),
+            N::Pmaxsw => (16, L::Max { signed: true }),
+            N::Pmaxsd => (32, L::Max { signed: true }),
+            N::Pmaxub => (8, L::Max { signed: false }),
+            N::Pmaxuw => (16, L::Max { signed: false }),
+            N::Pmaxud => (32, L::Max { signed: false }),
+            N::Pavgb => (8, L::Average),
+            N::Pavgw => (16, L::Average),
+            N::Paddsb => (8, L::AddSaturate { signed: true }),
+            N::Paddsw => (16, L::AddSaturate { signed: true }),
+            N::Paddusb => (8, L::AddSaturate { signed: false }),
+            N::Paddusw => (16, L::AddSaturate { signed: false }),
+            N::Psubsb => (8, L::SubSaturate { signed: true }),
+            N::Psubsw => (16, L::SubSaturate { signed: true }),
+            N::Psubusb => (8, L::SubSaturate { signed: false }),
+            N::Psubusw => (16, L::SubSaturate { signed: false }),
+            _ => return self.packed_special(),
+        };
+        let a = self.xmm(0)?;
+        let same = self.is_xmm(1) && self.i.op0_register() == self.i.op1_register();
+        if same && matches!(lane, L::Op(Bin::Xor) | L::Op(Bin::Sub)) {
+            let zero = self.k(128, 0);
+            self.write(0, zero)?;
+            return Ok(true);
+        }
+        let b = self.low(1, 128)?;
+        let (xs, ys) = (self.lanes(&a, width), self.lanes(&b, width));
+        let lanes: Vec<_> = xs.iter().zip(&ys).map(|(x, y)| self.lane(lane, x, y)).collect();
+        let value = self.join(&lanes);
+        self.write(0, value)?;
+        Ok(true)
+    }
+
+    fn lane(&mut self, lane: Lane, x: &M::V, y: &M::V) -> M::V {
+        let width = self.m.width(x);
+        match lane {
+            Lane::Op(op) => self.bin(op, x, y),
+            Lane::AndNot => {
+                let x = self.not(x);
+                self.bin(Bin::And, &x, y)
+            }
+            Lane::Equal => {
+                let bit = self.bin(Bin::Eq, x, y);
+                self.m.sext(&bit, width)
+            }
+            Lane::Greater => {
+                let bit = self.bin(Bin::Slt, y, x);
+                self.m.sext(&bit, width)
+            }
+            Lane::Min { signed } | Lane::Max { signed } => {
+                let less = self.bin(if signed { Bin::Slt } else { Bin::Ult }, x, y);
+                if matches!(lane, Lane::Min { .. }) { self.m.ite(&less, x, y) } else { self.m.ite(&less, y, x) }
+            }
+            Lane::MulHigh { signed } => {
+                let (a, b) = (self.extend(x, 2 * width, signed), self.extend(y, 2 * width, signed));
+                let product = self.bin(Bin::Mul, &a, &b);
+                self.m.extract(&product, width, width)
+            }
+            Lane::Average => {
+                let (a, b) = (self.m.zext(x, width + 1), self.m.zext(y, width + 1));
+                let one = self.k(width + 1, 1);
+                let sum = self.bin(Bin::Add, &a, &b);
+                let sum = self.bin(Bin::Add, &sum, &one);
+                self.m.extract(&sum, 1, width)
+            }
+            Lane::AddSaturate { signed } | Lane::SubSaturate { signed } => {
+                let (a, b) = (self.extend(x, width + 2, signed), self.extend(y, width + 2, signed));
+                let op = if matches!(lane, Lane::AddSaturate { .. }) { Bin::Add } else { Bin::Sub };
+                let exact = self.bin(op, &a, &b);
+                self.saturate(&exact, width, signed)
+            }
+        }
+    }
+
+    fn extend(&mut self, value: &M::V, width: u32, signed: bool) -> M::V {
+        if signed { self.m.sext(value, width) } else { self.m.zext(value, width) }
+    }
+
+    /// Clamps a wider signed value into `width` bits.
+    fn saturate(&mut self, exact: &M::V, width: u32, signed: bool) -> M::V {
+        let wide = self.m.width(exact);
+        let mask = |w: u32| (1u128 << w) - 1;
+        let (min, max) = if signed { ((!0u128 << (width - 1)) & mask(wide), mask(width - 1)) } else { (0, mask(width)) };
+        let (low, high) = (self.k(wide, min), self.k(wide, max));
+        let below = self.bin(Bin::Slt, exact, &low);
+        let above = self.bin(Bin::Slt, &high, exact);
+        let value = self.m.ite(&below, &low, exact);
+        let value = self.m.ite(&above, &high, &value);
+        self.m.extract(&value, 0, width)
+    }
+
+    fn packed_special(&mut self) -> Lifted<bool> {
+        use Mnemonic as N;
+        match self.i.mnemonic() {
+            N::Pmuludq | N::Pmuldq => {
+                let signed = self.i.mnemonic() == N::Pmuldq;
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let lanes: Vec<_> = [0u32, 64]
+                    .map(|at| {
+                        let (x, y) = (self.m.extract(&a, at, 32), self.m.extract(&b, at, 32));
+                        let (x, y) = (self.extend(&x, 64, signed), self.extend(&y, 64, signed));
+                        self.bin(Bin::Mul, &x, &y)
+                    })
+                    .to_vec();
+                let value = self.join(&lanes);
+                self.write(0, value)?;
+            }
+            N::Pmaddwd => {
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let (xs, ys) = (self.lanes(&a, 16), self.lanes(&b, 16));
+                let products: Vec<_> = xs
+                    .iter()
+                    .zip(&ys)
+                    .map(|(x, y)| {
+                        let (x, y) = (self.m.sext(x, 32), self.m.sext(y, 32));
+                        self.bin(Bin::Mul, &x, &y)
+                    })
+                    .collect();
+                let sums: Vec<_> = products.chunks(2).map(|p| self.bin(Bin::Add, &p[0], &p[1])).collect();
+                let value = self.join(&sums);
+                self.write(0, value)?;
+            }
+            N::Pabsb | N::Pabsw | N::Pabsd => {
+                let width = match self.i.mnemonic() {
+                    N::Pabsb => 8,
+                    N::Pabsw => 16,
+                    _ => 32,
+                };
+                let source = self.low(1, 128)?;
+                let lanes: Vec<_> = self.lanes(&source, width);
+                let lanes: Vec<_> = lanes
+                    .iter()
+                    .map(|x| {
+                        let (sign, negated) = (self.sign(x), self.neg(x));
+                        self.m.ite(&sign, &negated, x)
+                    })
+                    .collect();
+                let value = self.join(&lanes);
+                self.write(0, value)?;
+            }
+            N::Phaddd | N::Phaddw | N::Phsubd | N::Phsubw => {
+                let width = if matches!(self.i.mnemonic(), N::Phaddd | N::Phsubd) { 32 } else { 16 };
+                let op = if matches!(self.i.mnemonic(), N::Phaddd | N::Phaddw) { Bin::Add } else { Bin::Sub };
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let mut lanes = self.lanes(&a, width);
+                lanes.extend(self.lanes(&b, width));
+                let sums: Vec<_> = lanes.chunks(2).map(|p| self.bin(op, &p[0], &p[1])).collect();
+                let value = self.join(&sums);
+                self.write(0, value)?;
+            }
+            N::Psllw | N::Pslld | N::Psllq | N::Psrlw | N::Psrld | N::Psrlq | N::Psraw | N::Psrad => self.packed_shift()?,
+            N::Pslldq | N::Psrldq => {
+                let a = self.xmm(0)?;
+                let bits = (self.i.immediate8().min(16) as u32) * 8;
+                let count = self.k(128, u128::from(bits));
+                let op = if self.i.mnemonic() == N::Pslldq { Bin::Shl } else { Bin::Lshr };
+                let value = self.bin(op, &a, &count);
+                self.write(0, value)?;
+            }
+            N::Packssdw | N::Packsswb | N::Packusdw | N::Packuswb => {
+                let width = if matches!(self.i.mnemonic(), N::Packssdw | N::Packusdw) { 32 } else { 16 };
+                let signed = matches!(self.i.mnemonic(), N::Packssdw | N::Packsswb);
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let mut lanes = self.lanes(&a, width);
+                lanes.extend(self.lanes(&b, width));
+                let narrow: Vec<_> = lanes.iter().map(|l| self.saturate(l, width / 2, signed)).collect();
+                let value = self.join(&narrow);
+                self.write(0, value)?;
+            }
+            N::Psadbw => {
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let (xs, ys) = (self.lanes(&a, 8), self.lanes(&b, 8));
+                let mut halves = Vec::new();
+                for half in 0..2 {
+                    let mut sum = self.k(64, 0);
+                    for n in half * 8..half * 8 + 8 {
+                        let (x, y) = (self.m.zext(&xs[n], 16), self.m.zext(&ys[n], 16));
+                        let less = self.bin(Bin::Ult, &x, &y);
+                        let (d, e) = (self.bin(Bin::Sub, &x, &y), self.bin(Bin::Sub, &y, &x));
+                        let d = self.m.ite(&less, &e, &d);
+                        let d = self.m.zext(&d, 64);
+                        sum = self.bin(Bin::Add, &sum, &d);
+                    }
+                    halves.push(sum);
+                }
+                let value = self.join(&halves);
+                self.write(0, value)?;
+            }
+            N::Ptest => {
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let both = self.bin(Bin::And, &a, &b);
+                let zero = self.is_zero(&both);
+                self.set_flag(Flag::Zf, zero);
+                let inverted = self.not(&a);
+                let rest = self.bin(Bin::And, &inverted, &b);
+                let carry = self.is_zero(&rest);
+                self.set_flag(Flag::Cf, carry);
+                for flag in [Flag::Of, Flag::Sf, Flag::Pf] {
+                    let off = self.k(1, 0);
+                    self.set_flag(flag, off);
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn packed_shift(&mut self) -> Lifted<()> {
+        use Mnemonic as N;
+        let (width, op) = match self.i.mnemonic() {
+            N::Psllw => (16, Bin::Shl),
+            N::Pslld => (32, Bin::Shl),
+            N::Psllq => (64, Bin::Shl),
+            N::Psrlw => (16, Bin::Lshr),
+            N::Psrld => (32, Bin::Lshr),
+            N::Psrlq => (64, Bin::Lshr),
+            N::Psraw => (16, Bin::Ashr),
+            _ => (32, Bin::Ashr),
+        };
+        let a = self.xmm(0)?;
+        let count = if self.i.op1_kind() == OpKind::Immediate8 {
+            self.k(64, u128::from(self.i.immediate8()))
+        } else {
+            let source = self.low(1, 128)?;
+            self.m.extract(&source, 0, 64)
+        };
+        // Counts beyond the width shift everything out: clamp, then narrow.
+        let limit = self.k(64, u128::from(width));
+        let small = self.bin(Bin::Ult, &count, &limit);
+        let count = self.m.ite(&small, &count, &limit);
+        let count = self.m.extract(&count, 0, width.min(64));
+        let lanes = self.lanes(&a, width);
+        let shifted: Vec<_> = lanes.iter().map(|l| self.bin(op, l, &count)).collect();
+        let value = self.join(&shifted);
+        self.write(0, value)
+    }
+
+    fn shuffle(&mut self) -> Lifted<bool> {
+        use Mnemonic as N;
+        let m = self.i.mnemonic();
+        match m {
+            N::Pshufd | N::Pshuflw | N::Pshufhw => {
+                let source = self.low(1, 128)?;
+                let control = self.i.immediate8();
+                let width = if m == N::Pshufd { 32 } else { 16 };
+                let lanes = self.lanes(&source, width);
+                let pick = |n: usize| usize::from(control >> (2 * n) & 3);
+                let order: Vec<usize> = match m {
+                    N::Pshufd => (0..4).map(pick).collect(),
+                    N::Pshuflw => (0..8).map(|n| if n < 4 { pick(n) } else { n }).collect(),
+                    _ => (0..8).map(|n| if n < 4 { n } else { 4 + pick(n - 4) }).collect(),
+                };
+                let picked: Vec<_> = order.into_iter().map(|n| lanes[n].clone()).collect();
+                let value = self.join(&picked);
+                self.write(0, value)?;
+            }
+            N::Shufps | N::Shufpd => {
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let control = usize::from(self.i.immediate8());
+                let picked: Vec<_> = if m == N::Shufps {
+                    let (x, y) = (self.lanes(&a, 32), self.lanes(&b, 32));
+                    vec![x[control & 3].clone(), x[control >> 2 & 3].clone(), y[control >> 4 & 3].clone(), y[control >> 6 & 3].clone()]
+                } else {
+                    let (x, y) = (self.lanes(&a, 64), self.lanes(&b, 64));
+                    vec![x[control & 1].clone(), y[control >> 1 & 1].clone()]
+                };
+                let value = self.join(&picked);
+                self.write(0, value)?;
+            }
+            N::Punpcklbw
+            | N::Punpcklwd
+            | N::Punpckldq
+            | N::Punpcklqdq
+            | N::Unpcklps
+            | N::Unpcklpd
+            | N::Punpckhbw
+            | N::Punpckhwd
+            | N::Punpckhdq
+            | N::Punpckhqdq
+            | N::Unpckhps
+            | N::Unpckhpd => {
+                let width = match m {
+                    N::Punpcklbw | N::Punpckhbw => 8,
+                    N::Punpcklwd | N::Punpckhwd => 16,
+                    N::Punpckldq | N::Punpckhdq | N::Unpcklps | N::Unpckhps => 32,
+                    _ => 64,
+                };
+                let high = matches!(m, N::Punpckhbw | N::Punpckhwd | N::Punpckhdq | N::Punpckhqdq | N::Unpckhps | N::Unpckhpd);
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let (x, y) = (self.lanes(&a, width), self.lanes(&b, width));
+                let half = x.len() / 2;
+                let start = if high { half } else { 0 };
+                let picked: Vec<_> = (start..start + half).flat_map(|n| [x[n].clone(), y[n].clone()]).collect();
+                let value = self.join(&picked);
+                self.write(0, value)?;
+            }
+            N::Palignr => {
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let mut bytes = self.lanes(&b, 8);
+                bytes.extend(self.lanes(&a, 8));
+                let zero = self.k(8, 0);
+                let shift = usize::from(self.i.immediate8());
+                let picked: Vec<_> = (shift..shift + 16).map(|n| bytes.get(n).cloned().unwrap_or(zero.clone())).collect();
+                let value = self.join(&picked);
+                self.write(0, value)?;
+            }
+            N::Pshufb => {
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let (table, control) = (self.lanes(&a, 8), self.lanes(&b, 8));
+                let mut picked = Vec::new();
+                for c in &control {
+                    let mut value = self.k(8, 0);
+                    let index = self.m.extract(c, 0, 4);
+                    for (n, entry) in table.iter().enumerate() {
+                        let at = self.k(4, n as u128);
+                        let hit = self.bin(Bin::Eq, &index, &at);
+                        value = self.m.ite(&hit, entry, &value);
+                    }
+                    let clear = self.sign(c);
+                    let zero = self.k(8, 0);
+                    picked.push(self.m.ite(&clear, &zero, &value));
+                }
+                let value = self.join(&picked);
+                self.write(0, value)?;
+            }
+            N::Pextrb | N::Pextrw | N::Pextrd | N::Pextrq | N::Extractps => {
+                let width = match m {
+                    N::Pextrb => 8,
+                    N::Pextrw => 16,
+                    N::Pextrq => 64,
+                    _ => 32,
+                };
+                let source = self.xmm(1)?;
+                let index = u32::from(self.i.immediate8()) % (128 / width);
+                let lane = self.m.extract(&source, index * width, width);
+                let lane = if self.i.op0_kind() == OpKind::Register { self.m.zext(&lane, self.operand_width(0)) } else { lane };
+                self.write(0, lane)?;
+            }
+            N::Pinsrb | N::Pinsrw | N::Pinsrd | N::Pinsrq => {
+                let width = match m {
+                    N::Pinsrb => 8,
+                    N::Pinsrw => 16,
+                    N::Pinsrq => 64,
+                    _ => 32,
+                };
+                let old = self.xmm(0)?;
+                let lane = self.low(1, width)?;
+                let mut lanes = self.lanes(&old, width);
+                let index = usize::from(self.i.immediate8()) % lanes.len();
+                lanes[index] = lane;
+                let value = self.join(&lanes);
+                self.write(0, value)?;
+            }
+            N::Insertps => {
+                let control = self.i.immediate8();
+                let lane = if self.is_xmm(1) {
+                    let source = self.xmm(1)?;
+                    self.m.extract(&source, u32::from(control >> 6) * 32, 32)
+                } else {
+                    self.low(1, 32)?
+                };
+                let old = self.xmm(0)?;
+                let mut lanes = self.lanes(&old, 32);
+                lanes[usize::from(control >> 4 & 3)] = lane;
+                for (n, lane) in lanes.iter_mut().enumerate() {
+                    if control >> n & 1 == 1 {
+                        *lane = self.m.constant(32, 0);
+                    }
+                }
+                let value = self.join(&lanes);
+                self.write(0, value)?;
+            }
+            N::Blendps | N::Blendpd | N::Pblendw => {
+                let width = match m {
+                    N::Blendps => 32,
+                    N::Blendpd => 64,
+                    _ => 16,
+                };
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let (x, y) = (self.lanes(&a, width), self.lanes(&b, width));
+                let control = self.i.immediate8();
+                let picked: Vec<_> = (0..x.len()).map(|n| if control >> n & 1 == 1 { y[n].clone() } else { x[n].clone() }).collect();
+                let value = self.join(&picked);
+                self.write(0, value)?;
+            }
+            N::Blendvps | N::Blendvpd | N::Pblendvb => {
+                let width = match m {
+                    N::Blendvps => 32,
+                    N::Blendvpd => 64,
+                    _ => 8,
+                };
+                let mask = self.m.get(Place::Xmm(0));
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let (x, y, c) = (self.lanes(&a, width), self.lanes(&b, width), self.lanes(&mask, width));
+                let picked: Vec<_> = (0..x.len())
+                    .map(|n| {
+                        let sign = self.sign(&c[n]);
+                        self.m.ite(&sign, &y[n], &x[n])
+                    })
+                    .collect();
+                let value = self.join(&picked);
+                self.write(0, value)?;
+            }
+            N::Pmovsxbw
+            | N::Pmovsxbd
+            | N::Pmovsxbq
+            | N::Pmovsxwd
+            | N::Pmovsxwq
+            | N::Pmovsxdq
+            | N::Pmovzxbw
+            | N::Pmovzxbd
+            | N::Pmovzxbq
+            | N::Pmovzxwd
+            | N::Pmovzxwq
+            | N::Pmovzxdq => {
+                let (from, to) = match m {
+                    N::Pmovsxbw | N::Pmovzxbw => (8, 16),
+                    N::Pmovsxbd | N::Pmovzxbd => (8, 32),
+                    N::Pmovsxbq | N::Pmovzxbq => (8, 64),
+                    N::Pmovsxwd | N::Pmovzxwd => (16, 32),
+                    N::Pmovsxwq | N::Pmovzxwq => (16, 64),
+                    _ => (32, 64),
+                };
+                let signed = matches!(m, N::Pmovsxbw | N::Pmovsxbd | N::Pmovsxbq | N::Pmovsxwd | N::Pmovsxwq | N::Pmovsxdq);
+                let source = self.low(1, 128 / to * from)?;
+                let lanes = self.lanes(&source, from);
+                let wide: Vec<_> = lanes.iter().map(|l| self.extend(l, to, signed)).collect();
+                let value = self.join(&wide);
+                self.write(0, value)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn floating(&mut self) -> Lifted<bool> {
+        use Mnemonic as N;
+        let (op, width, packed) = match self.i.mnemonic() {
+            N::Addss => (Float::Add, 32, false),
+            N::Addsd => (Float::Add, 64, false),
+            N::Addps => (Float::Add, 32, true),
+            N::Addpd => (Float::Add, 64, true),
+            N::Subss => (Float::Sub, 32, false),
+            N::Subsd => (Float::Sub, 64, false),
+            N::Subps => (Float::Sub, 32, true),
+            N::Subpd => (Float::Sub, 64, true),
+            N::Mulss => (Float::Mul, 32, false),
+            N::Mulsd => (Float::Mul, 64, false),
+            N::Mulps => (Float::Mul, 32, true),
+            N::Mulpd => (Float::Mul, 64, true),
+            N::Divss => (Float::Div, 32, false),
+            N::Divsd => (Float::Div, 64, false),
+            N::Divps => (Float::Div, 32, true),
+            N::Divpd => (Float::Div, 64, true),
+            N::Minss => (Float::Min, 32, false),
+            N::Minsd => (Float::Min, 64, false),
+            N::Minps => (Float::Min, 32, true),
+            N::Minpd => (Float::Min, 64, true),
+            N::Maxss => (Float::Max, 32, false),
+            N::Maxsd => (Float::Max, 64, false),
+            N::Maxps => (Float::Max, 32, true),
+            N::Maxpd => (Float::Max, 64, true),
+            N::Sqrtss => (Float::Sqrt, 32, false),
+            N::Sqrtsd => (Float::Sqrt, 64, false),
+            N::Sqrtps => (Float::Sqrt, 32, true),
+            N::Sqrtpd => (Float::Sqrt, 64, true),
+            N::Roundss => (Float::Round, 32, false),
+            N::Roundsd => (Float::Round, 64, false),
+            N::Roundps => (Float::Round, 32, true),
+            N::Roundpd => (Float::Round, 64, true),
+            _ => return self.comparison(),
+        };
+        let (a, b) = (self.xmm(0)?, self.low(1, if packed { 128 } else { width })?);
+        let (xs, ys) = (self.lanes(&a, width), self.lanes(&b, width));
+        let mut lanes = Vec::new();
+        for (x, y) in xs.iter().zip(&ys) {
+            let args = match op {
+                Float::Sqrt => vec![y.clone()],
+                Float::Round => vec![y.clone(), self.k(8, u128::from(self.i.immediate8()))],
+                _ => vec![x.clone(), y.clone()],
+            };
+            lanes.push(self.m.float(op, width, &args));
+        }
+        let value = self.join(&lanes);
+        if packed {
+            self.write(0, value)?
+        } else {
+            self.write_low(&value)?
+        }
+        Ok(true)
+    }
+
+    fn comparison(&mut self) -> Lifted<bool> {
+        use Mnemonic as N;
+        match self.i.mnemonic() {
+            N::Ucomiss | N::Comiss | N::Ucomisd | N::Comisd => {
+                let width = if matches!(self.i.mnemonic(), N::Ucomiss | N::Comiss) { 32 } else { 64 };
+                let (a, b) = (self.low(0, width)?, self.low(1, width)?);
+                let args = [a, b];
+                let unordered = self.m.float(Float::Unordered, 1, &args);
+                let (equal, less) = (self.m.float(Float::Eq, 1, &args), self.m.float(Float::Lt, 1, &args));
+                let zero = self.bin(Bin::Or, &equal, &unordered);
+                let carry = self.bin(Bin::Or, &less, &unordered);
+                self.set_flag(Flag::Zf, zero);
+                self.set_flag(Flag::Cf, carry);
+                self.set_flag(Flag::Pf, unordered);
+                for flag in [Flag::Of, Flag::Sf] {
+                    let off = self.k(1, 0);
+                    self.set_flag(flag, off);
+                }
+            }
+            N::Cmpss | N::Cmpsd | N::Cmpps | N::Cmppd if self.i.op_count() == 3 => {
+                let width = if matches!(self.i.mnemonic(), N::Cmpss | N::Cmpps) { 32 } else { 64 };
+                let packed = matches!(self.i.mnemonic(), N::Cmpps | N::Cmppd);
+                let (a, b) = (self.xmm(0)?, self.low(1, if packed { 128 } else { width })?);
+                let predicate = self.i.immediate8();
+                if predicate > 7 {
+                    return Err(self.unsupported());
+                }
+                let (xs, ys) = (self.lanes(&a, width), self.lanes(&b, width));
+                let mut lanes = Vec::new();
+                for (x, y) in xs.iter().zip(&ys) {
+                    let args = [x.clone(), y.clone()];
+                    let bit = match predicate & 3 {
+                        0 => self.m.float(Float::Eq, 1, &args),
+                        1 => self.m.float(Float::Lt, 1, &args),
+                        2 => {
+                            let (l, e) = (self.m.float(Float::Lt, 1, &args), self.m.float(Float::Eq, 1, &args));
+                            self.bin(Bin::Or, &l, &e)
+                        }
+                        _ => self.m.float(Float::Unordered, 1, &args),
+                    };
+                    let bit = if predicate & 4 != 0 { self.not(&bit) } else { bit };
+                    lanes.push(self.m.sext(&bit, width));
+                }
+                let value = self.join(&lanes);
+                if packed { self.write(0, value)? } else { self.write_low(&value)? }
+            }
+            N::Haddps | N::Haddpd => {
+                let width = if self.i.mnemonic() == N::Haddps { 32 } else { 64 };
+                let (a, b) = (self.xmm(0)?, self.low(1, 128)?);
+                let mut lanes = self.lanes(&a, width);
+                lanes.extend(self.lanes(&b, width));
+                let sums: Vec<_> = lanes.chunks(2).map(|p| self.m.float(Float::Add, width, p)).collect();
+                let value = self.join(&sums);
+                self.write(0, value)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn conversion(&mut self) -> Lifted<bool> {
+        use Mnemonic as N;
+        match self.i.mnemonic() {
+            N::Cvtsi2ss | N::Cvtsi2sd => {
+                let width = if self.i.mnemonic() == N::Cvtsi2ss { 32 } else { 64 };
+                let bits = if self.i.op1_kind() == OpKind::Memory { self.memory_bits() } else { self.operand_width(1) };
+                let source = self.low(1, bits)?;
+                let value = self.m.float(Float::FromInt, width, &[source]);
+                self.write_low(&value)?;
+            }
+            N::Cvttss2si | N::Cvttsd2si | N::Cvtss2si | N::Cvtsd2si => {
+                let width = if matches!(self.i.mnemonic(), N::Cvttss2si | N::Cvtss2si) { 32 } else { 64 };
+                let op = if matches!(self.i.mnemonic(), N::Cvttss2si | N::Cvttsd2si) { Float::ToIntTruncate } else { Float::ToIntRound };
+                let source = self.low(1, width)?;
+                let value = self.m.float(op, self.operand_width(0), &[source]);
+                self.write(0, value)?;
+            }
+            N::Cvtss2sd | N::Cvtsd2ss => {
+                let (from, to) = if self.i.mnemonic() == N::Cvtss2sd { (32, 64) } else { (64, 32) };
+                let source = self.low(1, from)?;
+                let value = self.m.float(Float::Convert, to, &[source]);
+                self.write_low(&value)?;
+            }
+            N::Cvtdq2ps | N::Cvttps2dq | N::Cvtps2dq => {
+                let op = match self.i.mnemonic() {
+                    N::Cvtdq2ps => Float::FromInt,
+                    N::Cvttps2dq => Float::ToIntTruncate,
+                    _ => Float::ToIntRound,
+                };
+                let source = self.low(1, 128)?;
+                let lanes = self.lanes(&source, 32);
+                let lanes: Vec<_> = lanes.into_iter().map(|l| self.m.float(op, 32, &[l])).collect();
+                let value = self.join(&lanes);
+                self.write(0, value)?;
+            }
+            N::Cvtdq2pd | N::Cvtps2pd => {
+                let op = if self.i.mnemonic() == N::Cvtdq2pd { Float::FromInt } else { Float::Convert };
+                let source = self.low(1, 64)?;
+                let lanes = self.lanes(&source, 32);
+                let lanes: Vec<_> = lanes.into_iter().map(|l| self.m.float(op, 64, &[l])).collect();
+                let value = self.join(&lanes);
+                self.write(0, value)?;
+            }
+            N::Cvtpd2ps | N::Cvttpd2dq | N::Cvtpd2dq => {
+                let op = match self.i.mnemonic() {
+                    N::Cvtpd2ps => Float::Convert,
+                    N::Cvttpd2dq => Float::ToIntTruncate,
+                    _ => Float::ToIntRound,
+                };
+                let source = self.low(1, 128)?;
+                let lanes = self.lanes(&source, 64);
+                let lanes: Vec<_> = lanes.into_iter().map(|l| self.m.float(op, 32, &[l])).collect();
+                let low = self.join(&lanes);
+                let value = self.m.zext(&low, 128);
+                self.write(0, value)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
