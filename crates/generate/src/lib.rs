@@ -1,7 +1,21 @@
 //! Where programs come from, and which of them may be believed.
 //!
+//! One trait, [`Source`]: `weave` (ours, embedded), csmith, yarpgen, or a directory of files. The
+//! validity filter, [`Filter`], drops programs whose behaviour the language does not define: their
+//! traces could differ by right.
+//!
 //! Deliberately absent: compiling for a hunt, tracing, judging debug information.
 
+mod corpus;
+mod csmith;
+mod filter;
+mod source;
 mod weave;
+mod yarpgen;
 
+pub use corpus::Corpus;
+pub use csmith::{Csmith, CsmithOptions};
+pub use filter::{Filter, Rejection};
+pub use source::{Source, SourceError, SourceSpec, Weave};
 pub use weave::weave;
+pub use yarpgen::Yarpgen;

@@ -1,0 +1,192 @@
+//! The validity filter: what is not defined, not deterministic or not quick enough proves nothing.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+use trueline_model::{CompilerKind, Language, OptLevel, Program, SeamError, Validity};
+use trueline_toolchain::{BuildError, CompileRequest, Compiler, Exit, Job, JobError, Limits, Outcome, Scratch, Tool, ToolKind};
+use trueline_toolchain::{find_compiler, find_tool};
+
+/// Why a program is dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It does not build alone.
+    DoesNotBuild(String),
+    /// A sanitizer (or CompCert's interpreter) complains.
+    Undefined {
+        /// Who complains.
+        by: &'static str,
+        /// Its first line.
+        message: String,
+    },
+    /// Two runs print different things.
+    NotDeterministic,
+    /// It crashes without a sanitizer noticing.
+    Crashes(String),
+    /// It runs longer than the limit.
+    TooSlow(Duration),
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DoesNotBuild(message) => write!(f, "does not build alone: {message}"),
+            Self::Undefined { by, message } => write!(f, "undefined behaviour, says {by}: {message}"),
+            Self::NotDeterministic => f.write_str("two runs print different things"),
+            Self::Crashes(how) => write!(f, "crashes: {how}"),
+            Self::TooSlow(limit) => write!(f, "runs longer than {} s", limit.as_secs()),
+        }
+    }
+}
+
+impl Rejection {
+    /// One word, for counting.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::DoesNotBuild(_) => "does-not-build",
+            Self::Undefined { .. } => "undefined",
+            Self::NotDeterministic => "not-deterministic",
+            Self::Crashes(_) => "crashes",
+            Self::TooSlow(_) => "too-slow",
+        }
+    }
+}
+
+/// The filter with the tools this machine has.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    gcc: Option<Compiler>,
+    clang: Option<Compiler>,
+    rustc: Option<Compiler>,
+    ccomp: Option<Tool>,
+    limit: Duration,
+}
+
+const UBSAN_ASAN: [&str; 3] = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"];
+const MSAN: [&str; 2] = ["-fsanitize=memory", "-fno-sanitize-recover=all"];
+
+impl Filter {
+    /// Looks for compilers with sanitizers; each that is absent is simply not asked.
+    pub fn find() -> Self {
+        // Debian's default clang has its sanitizer runtime in a package of its own: take one that has it.
+        let usable = |compiler: &Compiler| compile_probe(compiler);
+        let gcc = ["gcc", "gcc-12", "gcc-11"].iter().filter_map(|n| find_compiler(n).ok()).find(usable);
+        let clang = ["clang", "clang-16", "clang-19", "clang-14"].iter().filter_map(|n| find_compiler(n).ok()).find(usable);
+        let rustc = find_compiler("rustc").ok().filter(|c| c.id.kind == CompilerKind::Rustc);
+        Self { gcc, clang, rustc, ccomp: find_tool(ToolKind::Ccomp, None).ok(), limit: Duration::from_secs(5) }
+    }
+
+    /// Sets how long a program may run.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Who is asked, for doctors and reports.
+    pub fn judges(&self) -> Vec<String> {
+        let mut judges: Vec<String> = Vec::new();
+        judges.extend(self.gcc.iter().map(|c| format!("{} UBSan+ASan", c.id)));
+        judges.extend(self.clang.iter().map(|c| format!("{} UBSan+ASan, MSan", c.id)));
+        judges.extend(self.ccomp.iter().map(|t| format!("ccomp {} -interp", t.version)));
+        judges
+    }
+
+    /// Judges a program: `None` when it is valid as far as anyone here can tell.
+    pub fn judge(&self, program: &Program) -> Result<Option<Rejection>, SeamError> {
+        let scratch = Scratch::new().map_err(|e| SeamError(format!("no temporary directory: {e}")))?;
+        let source = scratch.write(&program.name, &program.source).map_err(|e| SeamError(format!("cannot write a program: {e}")))?;
+        if program.language == Language::Rust {
+            let Some(rustc) = &self.rustc else { return Ok(None) };
+            return self.sanitized(rustc, program, &source, &scratch, "rustc", &[]);
+        }
+        if let Some(gcc) = &self.gcc
+            && let Some(rejection) = self.sanitized(gcc, program, &source, &scratch, "gcc", &UBSAN_ASAN)?
+        {
+            return Ok(Some(rejection));
+        }
+        if let Some(clang) = &self.clang {
+            for (by, flags) in [("clang", &UBSAN_ASAN[..]), ("clang's MSan", &MSAN[..])] {
+                if let Some(rejection) = self.sanitized(clang, program, &source, &scratch, by, flags)? {
+                    return Ok(Some(rejection));
+                }
+            }
+        }
+        self.interpreted(program, &source)
+    }
+
+    /// Builds with a sanitizer and runs twice; addresses are randomised between the runs.
+    fn sanitized(
+        &self,
+        compiler: &Compiler,
+        program: &Program,
+        source: &Path,
+        scratch: &Scratch,
+        by: &'static str,
+        flags: &[&str],
+    ) -> Result<Option<Rejection>, SeamError> {
+        let binary = scratch.join("sanitized");
+        let mut request = CompileRequest::new(source, program.language, OptLevel::O1, &binary);
+        request = request.flags(flags.iter().copied()).flags(program.cflags.iter().cloned());
+        request.limits = Limits { memory: None, ..Limits::seconds(60) };
+        match compiler.compile(&request) {
+            Ok(_) => {}
+            Err(BuildError::Job(e)) => return Err(SeamError(e.to_string())),
+            // A compiler that crashes with a sanitizer says nothing about the program.
+            Err(BuildError::Crashed { .. } | BuildError::Hung { .. } | BuildError::NoSuchLevel { .. }) => return Ok(None),
+            Err(BuildError::Refused { message, .. }) => {
+                let line = message.lines().find(|l| l.contains("error")).or(message.lines().next());
+                return Ok(Some(Rejection::DoesNotBuild(line.unwrap_or("").to_owned())));
+            }
+        }
+        let run = || -> Result<Outcome, JobError> {
+            let limits = Limits { wall: self.limit, cpu: self.limit, memory: None, output: 1 << 20, ..Limits::default() };
+            Job::new(&binary).limits(limits).cwd(scratch.path()).run()
+        };
+        let seam = |e: JobError| SeamError(e.to_string());
+        let (first, second) = (run().map_err(seam)?, run().map_err(seam)?);
+        Ok(verdict(&first, by, self.limit).or_else(|| {
+            let same = first.stdout == second.stdout && first.exit == second.exit;
+            (!same).then_some(Rejection::NotDeterministic)
+        }))
+    }
+
+    fn interpreted(&self, program: &Program, source: &Path) -> Result<Option<Rejection>, SeamError> {
+        let Some(ccomp) = &self.ccomp else { return Ok(None) };
+        // A program with a runtime object cannot be interpreted.
+        if program.cflags.iter().any(|f| f.ends_with(".o")) {
+            return Ok(None);
+        }
+        let job = ccomp.job().args(["-interp", "-quiet", "-fall"]).args(&program.cflags).arg(source).limits(Limits::seconds(60));
+        let outcome = job.run().map_err(|e| SeamError(e.to_string()))?;
+        let text = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
+        let undefined = text.lines().find(|l| l.contains("Undefined behavior") || l.contains("Stuck state"));
+        Ok(undefined.map(|line| Rejection::Undefined { by: "ccomp", message: line.trim().to_owned() }))
+    }
+}
+
+fn verdict(run: &Outcome, by: &'static str, limit: Duration) -> Option<Rejection> {
+    let text = run.stderr_text();
+    let complaint = text.lines().find(|l| l.contains("runtime error:") || l.contains("Sanitizer:"));
+    if let Some(line) = complaint {
+        return Some(Rejection::Undefined { by, message: line.trim().to_owned() });
+    }
+    match run.exit {
+        Exit::TimedOut | Exit::TooMuchOutput | Exit::Stopped => Some(Rejection::TooSlow(limit)),
+        Exit::Signal(signal) => Some(Rejection::Crashes(format!("signal {signal}"))),
+        Exit::Code(_) => None,
+    }
+}
+
+fn compile_probe(compiler: &Compiler) -> bool {
+    let Ok(scratch) = Scratch::new() else { return false };
+    let Ok(source) = scratch.write("probe.c", "int main(void) { return 0; }\n") else { return false };
+    let mut request = CompileRequest::new(source, Language::C, OptLevel::O0, scratch.join("probe")).flags(UBSAN_ASAN);
+    request.limits = Limits { memory: None, ..Limits::seconds(20) };
+    compiler.compile(&request).is_ok()
+}
+
+impl Validity for Filter {
+    fn reject(&self, candidate: &Program) -> Result<Option<String>, SeamError> {
+        Ok(self.judge(candidate)?.map(|r| r.to_string()))
+    }
+}

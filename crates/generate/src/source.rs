@@ -1,0 +1,159 @@
+//! The one thing a hunt asks of a place that programs come from.
+
+use crate::{Corpus, Csmith, CsmithOptions, Yarpgen, weave};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use trueline_model::{Language, Program};
+use trueline_toolchain::{JobError, ToolError};
+
+/// Why there is no program.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The generator is not installed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The generator could not be started.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// The generator ran and made nothing.
+    #[error("{generator} made no program from seed {seed}: {reason}")]
+    NoProgram {
+        /// Which generator.
+        generator: &'static str,
+        /// The seed.
+        seed: u64,
+        /// What it said.
+        reason: String,
+    },
+    /// The directory has no program in it.
+    #[error("the corpus {dir} holds no C or Rust program with a main function; name a directory with .c or .rs files", dir = dir.display())]
+    EmptyCorpus {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// Files could not be read or written.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The generator's own library could not be prepared.
+    #[error("cannot prepare {generator}: {reason}")]
+    Setup {
+        /// Which generator.
+        generator: &'static str,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// A place that programs come from, by number. The same number gives the same program.
+pub trait Source: Send + Sync {
+    /// The name findings carry: `weave`, `csmith`, `corpus:DIR`…
+    fn name(&self) -> String;
+
+    /// The program of a number in a language, `None` when the source has none in it.
+    fn program(&self, seed: u64, language: Language) -> Result<Option<Program>, SourceError>;
+
+    /// How many programs there are, `None` for as many as one likes.
+    fn count(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether programs are defined by construction, so that the filter need not be asked.
+    fn trusted(&self) -> bool {
+        false
+    }
+}
+
+/// The embedded generator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weave;
+
+impl Source for Weave {
+    fn name(&self) -> String {
+        "weave".to_owned()
+    }
+
+    fn program(&self, seed: u64, language: Language) -> Result<Option<Program>, SourceError> {
+        Ok(Some(weave(seed, language)))
+    }
+
+    fn trusted(&self) -> bool {
+        true
+    }
+}
+
+/// Which source, as a user writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceSpec {
+    /// `weave`
+    Weave,
+    /// `csmith`, with options bounded so that traces are short.
+    Csmith,
+    /// `csmith-default`: csmith as it comes, for comparison.
+    CsmithDefault,
+    /// `yarpgen`
+    Yarpgen,
+    /// `corpus:DIR`
+    Corpus(PathBuf),
+}
+
+impl SourceSpec {
+    /// Makes the source ready for use.
+    pub fn open(&self) -> Result<Box<dyn Source>, SourceError> {
+        Ok(match self {
+            Self::Weave => Box::new(Weave),
+            Self::Csmith => Box::new(Csmith::new(CsmithOptions::Bounded)?),
+            Self::CsmithDefault => Box::new(Csmith::new(CsmithOptions::Default)?),
+            Self::Yarpgen => Box::new(Yarpgen::new()?),
+            Self::Corpus(dir) => Box::new(Corpus::open(dir)?),
+        })
+    }
+}
+
+impl fmt::Display for SourceSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Weave => f.write_str("weave"),
+            Self::Csmith => f.write_str("csmith"),
+            Self::CsmithDefault => f.write_str("csmith-default"),
+            Self::Yarpgen => f.write_str("yarpgen"),
+            Self::Corpus(dir) => write!(f, "corpus:{}", dir.display()),
+        }
+    }
+}
+
+impl FromStr for SourceSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "weave" => Ok(Self::Weave),
+            "csmith" => Ok(Self::Csmith),
+            "csmith-default" => Ok(Self::CsmithDefault),
+            "yarpgen" => Ok(Self::Yarpgen),
+            _ => match text.strip_prefix("corpus:") {
+                Some(dir) if !dir.is_empty() => Ok(Self::Corpus(PathBuf::from(dir))),
+                _ => Err(format!("unknown generator `{text}`; use weave, csmith, csmith-default, yarpgen or corpus:DIR")),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_reads_back_as_it_is_written() {
+        for text in ["weave", "csmith", "csmith-default", "yarpgen", "corpus:some/dir"] {
+            assert_eq!(text.parse::<SourceSpec>().unwrap().to_string(), text);
+        }
+        assert!("corpus:".parse::<SourceSpec>().is_err());
+        assert!("dice".parse::<SourceSpec>().unwrap_err().contains("weave"));
+    }
+}
