@@ -143,7 +143,7 @@ impl Job {
             stdin: Vec::new(),
             limits: Limits::default(),
             confinement: Confinement::default(),
-            layout: Layout::Fixed,
+            layout: Layout::Usual,
         }
     }
 
@@ -168,6 +168,13 @@ impl Job {
     /// Lets the kernel choose another address-space layout for each traced run.
     pub fn randomized(mut self) -> Self {
         self.layout = Layout::Random;
+        self
+    }
+
+    /// Gives it the same address-space layout in every run, so that what depends on addresses (hash tables
+    /// of pointers, say) repeats itself.
+    pub fn fixed_layout(mut self) -> Self {
+        self.layout = Layout::Fixed;
         self
     }
 
@@ -253,7 +260,7 @@ impl Job {
     /// before its first instruction (at the exec's SIGTRAP). Output goes to nowhere. The caller drives
     /// it with ptrace from this same thread; dropping the value kills the group.
     pub fn spawn_traced(&self) -> Result<Traced, JobError> {
-        let mut command = self.command(Tracing::On(self.layout))?;
+        let mut command = self.command(Tracing::On)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
         let group = Group(child.id() as i32);
@@ -282,11 +289,12 @@ impl Job {
         }
         let cell = Cell::prepare(&self.confinement).map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
         let limits = self.limits.clone();
+        let layout = self.layout;
         let parent = std::process::id() as i32;
         // SAFETY: the closure runs between fork and exec and makes only async-signal-safe system calls
         // (setsid, prctl, getppid, setrlimit, personality, ptrace, landlock, seccomp); it allocates nothing.
         unsafe {
-            command.pre_exec(move || prepare_child(&limits, parent, tracing, cell.as_ref()));
+            command.pre_exec(move || prepare_child(&limits, parent, tracing, layout, cell.as_ref()));
         }
         Ok(command)
     }
@@ -295,17 +303,19 @@ impl Job {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tracing {
     Off,
-    On(Layout),
+    On,
 }
 
-/// Whether a traced program's address space is the same in every run.
+/// Whether a program's address space is the same in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
+    /// The same when traced, the kernel's choice otherwise.
+    Usual,
     Fixed,
     Random,
 }
 
-fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing, cell: Option<&Cell>) -> io::Result<()> {
+fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing, layout: Layout, cell: Option<&Cell>) -> io::Result<()> {
     // SAFETY: plain system calls on integers and one stack-allocated struct; see `Job::command`.
     unsafe {
         if libc::setsid() < 0 {
@@ -322,13 +332,11 @@ fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing, cell: Option<&C
         if let Some(memory) = limits.memory {
             set_limit(libc::RLIMIT_AS, memory, memory)?;
         }
-        if let Tracing::On(layout) = tracing {
-            if layout == Layout::Fixed {
-                libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-            }
-            if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) < 0 {
-                return Err(io::Error::last_os_error());
-            }
+        if layout == Layout::Fixed || (layout == Layout::Usual && tracing == Tracing::On) {
+            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        }
+        if tracing == Tracing::On && libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) < 0 {
+            return Err(io::Error::last_os_error());
         }
     }
     cell.map_or(Ok(()), Cell::enter)

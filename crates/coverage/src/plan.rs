@@ -1,0 +1,142 @@
+//! The plan of an image: which blocks to watch, a copy of its code with every breakpoint in place, and
+//! the names of it all. Computed once per build id and kept in the user's cache directory.
+
+use crate::CoverageError;
+use crate::image::Image;
+use crate::naming::{Hints, name_ranges, range_at};
+use crate::survey::survey;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use trueline_model::{CodeFunction, CodeMap};
+
+/// Changes whenever the layout of the cached files, or what they mean, does.
+const VERSION: &str = "v1";
+/// First bytes of a plan file; keep in step with `hook/blockhook.rs`.
+const MAGIC: u64 = 0x3130_4b4c_4254_5254;
+const PAGE: u64 = 4096;
+const BUCKET_SHIFT: u32 = 8;
+const BREAKPOINT: u8 = 0xcc;
+
+/// A plan that lies in the cache.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Path of the cached files without their extensions.
+    pub stem: PathBuf,
+    /// How many blocks it watches.
+    pub blocks: usize,
+    /// What they are called.
+    pub map: CodeMap,
+}
+
+/// The map as it is stored: functions of consecutive blocks as runs.
+#[derive(Serialize, Deserialize)]
+struct StoredMap {
+    image: PathBuf,
+    files: Vec<String>,
+    functions: Vec<CodeFunction>,
+    runs: Vec<(u32, u32)>,
+}
+
+/// The cache directory: `XDG_CACHE_HOME/trueline/coverage`, or under `HOME/.cache`.
+pub fn cache_dir() -> PathBuf {
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
+    let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    base.unwrap_or_else(std::env::temp_dir).join("trueline").join("coverage")
+}
+
+impl Plan {
+    /// The plan of an image: from the cache, or computed and put there. `hints` is asked only when needed.
+    pub fn of_image(path: &Path, cache: &Path, hints: impl FnOnce(&Image) -> Box<dyn Hints>) -> Result<Self, CoverageError> {
+        let image = Image::load(path)?;
+        let stem = cache.join(format!("{VERSION}-{}", image.identity()));
+        if let Some(plan) = Self::read(&stem) {
+            return Ok(plan);
+        }
+        std::fs::create_dir_all(cache).map_err(|source| CoverageError::Write { path: cache.to_owned(), source })?;
+        Self::compute(&image, &stem, &*hints(&image))?;
+        Self::read(&stem).ok_or_else(|| CoverageError::Write { path: stem, source: std::io::ErrorKind::InvalidData.into() })
+    }
+
+    fn read(stem: &Path) -> Option<Self> {
+        // The map is written last: without it the other two are of no use.
+        let stored: StoredMap = serde_json::from_slice(&std::fs::read(stem.with_extension("map")).ok()?).ok()?;
+        let unit_functions: Vec<u32> =
+            stored.runs.iter().flat_map(|&(count, function)| std::iter::repeat_n(function, count as usize)).collect();
+        let complete = stem.with_extension("plan").exists() && stem.with_extension("text").exists();
+        complete.then(|| Self {
+            stem: stem.to_owned(),
+            blocks: unit_functions.len(),
+            map: CodeMap { files: stored.files, functions: stored.functions, unit_functions },
+        })
+    }
+
+    fn compute(image: &Image, stem: &Path, hints: &dyn Hints) -> Result<(), CoverageError> {
+        let survey = survey(image);
+        let names = name_ranges(image, &survey, hints);
+        if names.map.files.len() < 2 {
+            let reason = "neither its symbols nor its assertions name source files".to_owned();
+            return Err(CoverageError::Unmappable { image: image.path.clone(), reason });
+        }
+        // Only blocks that belong to some file are worth a breakpoint.
+        let named = |block: u64| range_at(image, block).and_then(|range| names.range_functions[range]);
+        let blocks: Vec<(u64, u32)> = survey.blocks.iter().filter_map(|&block| Some((block, named(block)?))).collect();
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for &(_, function) in &blocks {
+            match runs.last_mut() {
+                Some((count, last)) if *last == function => *count += 1,
+                _ => runs.push((1, function)),
+            }
+        }
+        let stored = StoredMap { image: image.path.clone(), files: names.map.files, functions: names.map.functions, runs };
+        let (code, start) = whole_pages(image)?;
+        let addresses: Vec<u64> = blocks.iter().map(|&(block, _)| block).collect();
+        let (plan, text) = lay_out(image, &addresses, code, start);
+        store(&stem.with_extension("plan"), &plan)?;
+        store(&stem.with_extension("text"), &text)?;
+        store(&stem.with_extension("map"), &serde_json::to_vec(&stored).expect("plain data"))
+    }
+}
+
+/// The file's pages that hold the code, and the address of the first.
+fn whole_pages(image: &Image) -> Result<(Vec<u8>, u64), CoverageError> {
+    let file = std::fs::read(&image.path).map_err(|source| CoverageError::Read { path: image.path.clone(), source })?;
+    let from = image.text_offset / PAGE * PAGE;
+    let to = (image.text_offset + image.text.len() as u64).div_ceil(PAGE) * PAGE;
+    let mut code = file[from as usize..(to as usize).min(file.len())].to_vec();
+    code.resize((to - from) as usize, 0);
+    Ok((code, image.text_address - (image.text_offset - from)))
+}
+
+/// The plan file and the code with breakpoints.
+fn lay_out(image: &Image, blocks: &[u64], mut code: Vec<u8>, start: u64) -> (Vec<u8>, Vec<u8>) {
+    let buckets = (code.len() >> BUCKET_SHIFT) + 1;
+    let mut plan = Vec::with_capacity(96 + buckets * 4 + blocks.len() * 5);
+    let head =
+        [MAGIC, blocks.len() as u64, 0, start, code.len() as u64, u64::from(BUCKET_SHIFT), buckets as u64, image.build_id.len() as u64];
+    head.iter().for_each(|word| plan.extend(word.to_le_bytes()));
+    let mut id = image.build_id.clone();
+    id.resize(32, 0);
+    plan.extend(id);
+    let offsets: Vec<u32> = blocks.iter().map(|block| (block - start) as u32).collect();
+    for bucket in 0..=buckets {
+        let first = offsets.partition_point(|&offset| (offset >> BUCKET_SHIFT) < bucket as u32);
+        plan.extend((first as u32).to_le_bytes());
+    }
+    offsets.iter().for_each(|offset| plan.extend(offset.to_le_bytes()));
+    for &offset in &offsets {
+        plan.push(code[offset as usize]);
+        code[offset as usize] = BREAKPOINT;
+    }
+    (plan, code)
+}
+
+/// Writes a file under another name first, so that a reader never sees half of it.
+fn store(path: &Path, content: &[u8]) -> Result<(), CoverageError> {
+    let failed = |source| CoverageError::Write { path: path.to_owned(), source };
+    let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+    let mut file = std::fs::File::create(&temporary).map_err(failed)?;
+    file.write_all(content).map_err(failed)?;
+    drop(file);
+    std::fs::rename(&temporary, path).map_err(failed)
+}
