@@ -1,0 +1,328 @@
+//! A bug draft: one directory per finding that somebody without Trueline can act on.
+//!
+//! `reproduce.sh` needs only a compiler and a debugger (`CC=`, `GDB=`, `LLDB=`), `interesting.sh` is what a
+//! reducer asks, `report.md` has the form that LLVM's issue tracker and GCC's Bugzilla want.
+
+use crate::attribution::Attribution;
+use crate::known::entry_text;
+use crate::verdict::Reading;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, Invariant, OptLevel, PassRole, Program, Reader, Verdict, Violation};
+
+/// Everything a draft is made of.
+pub struct Draft<'a> {
+    /// The program as found.
+    pub program: &'a Program,
+    /// The reduced text, if a reduction was made.
+    pub reduced: Option<&'a str>,
+    /// The fault, as it shows in the smaller of the two.
+    pub fault: &'a Fault,
+    /// The compiler.
+    pub compiler: &'a CompilerId,
+    /// The level.
+    pub opt: OptLevel,
+    /// The pass, if searched.
+    pub attribution: Option<&'a Attribution>,
+    /// Versions, if searched.
+    pub fingerprint: Option<&'a Fingerprint>,
+    /// What each reader said.
+    pub readings: &'a [Reading],
+    /// Whose fault, and why.
+    pub verdict: Option<(Verdict, String)>,
+    /// The wrong part of the debug information, as a dump.
+    pub dwarf: Option<&'a str>,
+    /// Text of `interesting.sh`.
+    pub interesting: &'a str,
+}
+
+/// Why a draft could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the bug draft {path}: {source}", path = path.display())]
+pub struct DraftError {
+    /// Where.
+    pub path: PathBuf,
+    /// The system's answer.
+    pub source: std::io::Error,
+}
+
+/// Writes the directory. Files that are there already are replaced; others are left alone.
+pub fn write_draft(dir: &Path, draft: &Draft<'_>) -> Result<(), DraftError> {
+    let fail = |path: &Path| {
+        let path = path.to_owned();
+        move |source| DraftError { path: path.clone(), source }
+    };
+    fs::create_dir_all(dir).map_err(fail(dir))?;
+    let extension = draft.program.language.extension();
+    let mut files: Vec<(String, String, u32)> = vec![
+        (format!("program.{extension}"), draft.program.source.clone(), 0o644),
+        ("reproduce.sh".to_owned(), reproduce(draft), 0o755),
+        ("interesting.sh".to_owned(), draft.interesting.to_owned(), 0o755),
+        ("report.md".to_owned(), report(draft), 0o644),
+    ];
+    if let Some(reduced) = draft.reduced {
+        files.push((format!("reduced.{extension}"), reduced.to_owned(), 0o644));
+    }
+    for (name, text, mode) in files {
+        let path = dir.join(name);
+        fs::write(&path, text).map_err(fail(&path))?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(fail(&path))?;
+    }
+    Ok(())
+}
+
+fn shown_file(draft: &Draft<'_>) -> String {
+    let stem = if draft.reduced.is_some() { "reduced" } else { "program" };
+    format!("{stem}.{}", draft.program.language.extension())
+}
+
+/// Flags that a compile command has beside compiler, source and output.
+fn flags(draft: &Draft<'_>) -> String {
+    let own = match draft.compiler.kind {
+        CompilerKind::Rustc => {
+            let level = draft.opt.rustc_value().unwrap_or("2");
+            format!(
+                "--edition 2021 -C opt-level={level} -C debuginfo=2 -C codegen-units=1 -C overflow-checks=off -C debug-assertions=off -A warnings"
+            )
+        }
+        _ => format!("{} -g -w", draft.opt),
+    };
+    let mut flags = own;
+    for flag in &draft.program.cflags {
+        let _ = write!(flags, " '{}'", flag.replace('\'', "'\\''"));
+    }
+    flags
+}
+
+fn is_seen_by_lldb_only(draft: &Draft<'_>) -> bool {
+    let sees = |reader: Reader| draft.readings.iter().any(|r| r.reader == reader && r.sees == Some(true));
+    sees(Reader::Lldb) && !sees(Reader::Gdb)
+}
+
+fn compiler_name(id: &CompilerId) -> String {
+    id.path.file_name().and_then(|n| n.to_str()).unwrap_or("cc").to_owned()
+}
+
+/// A script that shows the fault with a compiler and a debugger alone; exits 0 when it shows.
+fn reproduce(draft: &Draft<'_>) -> String {
+    let mut script = String::new();
+    let file = shown_file(draft);
+    let name = compiler_name(draft.compiler);
+    let _ = write!(
+        script,
+        "#!/bin/sh\n# Shows the fault described in report.md. Needs a compiler and, for debug information, a debugger:\n\
+         #   CC=… GDB=… LLDB=… ./reproduce.sh\n# Exit 0: the fault shows. Exit 1: it does not.\n\
+         set -u\ncd \"$(dirname \"$0\")\"\nCC=${{CC:-{name}}}\nGDB=${{GDB:-gdb}}\nLLDB=${{LLDB:-lldb}}\n\
+         work=$(mktemp -d)\ntrap 'rm -rf \"$work\"' EXIT\n"
+    );
+    let compile = format!("\"$CC\" {} {file} -o \"$work/a.out\"", flags(draft));
+    match draft.fault {
+        Fault::Violation(violation) => {
+            let _ = write!(script, "set -x\n{compile} 2>\"$work/cc.log\" || {{ cat \"$work/cc.log\"; exit 1; }}\nset +x\n");
+            script.push_str(&debugger_session(violation, is_seen_by_lldb_only(draft)));
+        }
+        Fault::Crash { message } => {
+            // The place in the message, not its line numbers, identifies the crash.
+            let key = crash_key(message);
+            let _ = write!(
+                script,
+                "{compile} 2>\"$work/cc.log\"\ncat \"$work/cc.log\"\ngrep -q -F -- '{}' \"$work/cc.log\"\n",
+                key.replace('\'', "'\\''")
+            );
+        }
+        Fault::Hang { seconds } => {
+            let _ = write!(script, "timeout -k 1 {seconds} {compile}\n[ $? -ge 124 ]\n");
+        }
+        Fault::WrongCode { .. } => {
+            let reference = flags(draft).replacen(draft.opt.flag(), "-O0", 1);
+            let _ = write!(
+                script,
+                "\"$CC\" {reference} {file} -o \"$work/o0\" || exit 1\n{compile} || exit 1\n\
+                 timeout 10 \"$work/o0\" >\"$work/expected\"; echo \"exit $?\" >>\"$work/expected\"\n\
+                 timeout 10 \"$work/a.out\" >\"$work/actual\"; echo \"exit $?\" >>\"$work/actual\"\n\
+                 ! diff \"$work/expected\" \"$work/actual\"\n"
+            );
+        }
+    }
+    script
+}
+
+/// The part of a crash message that stays when the program is edited.
+pub(crate) fn crash_key(message: &str) -> String {
+    match message.split_once("internal compiler error: ") {
+        Some((_, rest)) => rest.trim().to_owned(),
+        None => message.split("Assertion `").nth(1).map_or_else(|| message.to_owned(), |rest| format!("Assertion `{rest}")),
+    }
+}
+
+fn debugger_session(violation: &Violation, lldb: bool) -> String {
+    let (file, line) = (violation.file.base(), violation.line);
+    let variable = violation.variable.as_deref().unwrap_or("");
+    // What the session must contain at a stop on the line, as a pattern over the block of one stop.
+    let pattern = match violation.invariant {
+        Invariant::Line => String::new(),
+        Invariant::Backtrace => violation.frames.first().map_or(String::new(), |f| format!("{f} ")),
+        _ => match violation.value.as_deref() {
+            Some(value) if violation.invariant != Invariant::Scope && !value.is_empty() => format!("{variable} = {value}"),
+            _ => format!("{variable} = "),
+        },
+    };
+    let details = match violation.invariant {
+        Invariant::Line => "",
+        Invariant::Backtrace => "  backtrace\n",
+        _ => "  info args\n  info locals\n",
+    };
+    let lldb_details = match violation.invariant {
+        Invariant::Line => "",
+        Invariant::Backtrace => "thread backtrace\n",
+        _ => "frame variable\n",
+    };
+    let gdb_script = format!(
+        "cat >\"$work/gdb.cmd\" <<'END'\nset pagination off\nset confirm off\nset width 0\nset print frame-arguments none\n\
+         set disable-randomization on\nbreak main\nrun\nset $n = 0\nwhile $n < 5000\n  echo @@stop\\n\n  frame\n{details}  step\n  set $n = $n + 1\nend\nEND\n\
+         \"$GDB\" -nx -batch -x \"$work/gdb.cmd\" \"$work/a.out\" >\"$work/session\" 2>&1\n"
+    );
+    let lldb_script = format!(
+        "{{ echo 'breakpoint set --name main'; echo run; i=0; while [ $i -lt 1500 ]; do echo 'script print(\"@@stop\")'; \
+         echo 'frame info'; {} echo 'thread step-in'; i=$((i+1)); done; }} >\"$work/lldb.cmd\"\n\
+         \"$LLDB\" -X -b -s \"$work/lldb.cmd\" \"$work/a.out\" >\"$work/session\" 2>&1\n",
+        if lldb_details.is_empty() { String::new() } else { format!("echo '{}';", lldb_details.trim()) }
+    );
+    let run = if lldb { lldb_script } else { gdb_script };
+    format!(
+        "{run}# Prints the first stop that shows the fault: on line {line}{}.\n\
+         awk -v at='{file}:{line}' -v want='{}' '\n\
+         function done() {{ if (here && (want == \"\" || index(block, want))) {{ printf \"%s\", block; found = 1; exit }} }}\n\
+         /@@stop/ {{ done(); block = \"\"; here = 0; next }}\n\
+         {{ block = block $0 \"\\n\"; n = index($0, at); if (n && substr($0, n + length(at)) !~ /^[0-9]/ && block == $0 \"\\n\") here = 1 }}\n\
+         END {{ if (!found) done(); exit !found }}' \"$work/session\"\n",
+        if pattern.is_empty() { String::new() } else { format!(", with `{}`", pattern.trim()) },
+        pattern.replace('\\', "\\\\").replace('\'', "'\\''"),
+    )
+}
+
+/// The report for the compiler's tracker.
+fn report(draft: &Draft<'_>) -> String {
+    let mut text = String::new();
+    let id = draft.compiler;
+    let (title, expected, actual) = describe(draft.fault);
+    let tracker = match id.kind {
+        CompilerKind::Gcc => "gcc.gnu.org/bugzilla · component: debug · keyword: wrong-debug",
+        CompilerKind::Rustc => "github.com/rust-lang/rust · labels: A-debuginfo, C-bug",
+        _ => "github.com/llvm/llvm-project · labels: debuginfo, wrong-debug",
+    };
+    let _ = writeln!(text, "# [{} {}] {title} at {}\n\n<!-- {tracker} -->\n", id.kind, id.version, draft.opt);
+    let _ = writeln!(text, "## Program (`{}`)\n", shown_file(draft));
+    let fence = if draft.program.language == trueline_model::Language::C { "c" } else { "rust" };
+    let source = draft.reduced.unwrap_or(&draft.program.source);
+    let _ = writeln!(text, "```{fence}\n{}\n```\n", source.trim_end());
+    let _ = writeln!(
+        text,
+        "## Reproduce\n\n```\n$ {} {} {} -o a.out\n$ ./reproduce.sh\n```\n",
+        compiler_name(id),
+        flags(draft),
+        shown_file(draft)
+    );
+    let _ = writeln!(text, "## Expected\n\n{expected}\n\n## Actual\n\n{actual}\n");
+    if let Some((verdict, why)) = &draft.verdict {
+        let verdict = match verdict {
+            Verdict::Compiler => "the compiler",
+            Verdict::Debugger => "the debugger",
+            Verdict::Ambiguous => "ambiguous",
+        };
+        let _ = writeln!(text, "## Who is wrong\n\n{verdict}: {why}.\n");
+    }
+    if let Some(dwarf) = draft.dwarf {
+        let _ = writeln!(text, "## Debug information\n\n```\n{}\n```\n", dwarf.trim_end());
+    }
+    if let Some(attribution) = draft.attribution {
+        text.push_str(&pass_section(attribution));
+    }
+    if let Some(fingerprint) = draft.fingerprint {
+        let _ = writeln!(text, "## Versions at {}\n\n| version | |\n|---|---|", draft.opt);
+        for (version, entry) in &fingerprint.0 {
+            let _ = writeln!(text, "| {version} | {} |", entry_text(entry));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn pass_section(attribution: &Attribution) -> String {
+    let mut text = String::new();
+    let role = match attribution.role {
+        PassRole::Guilty => "guilty pass",
+        PassRole::Enabling => "enabling pass",
+        PassRole::Set => "set of passes",
+        PassRole::None => "present without any optional pass",
+        PassRole::Unswitchable => "cannot be switched off",
+    };
+    let name = attribution.name.as_ref().map_or(String::new(), |n| format!(": `{}`", n.0));
+    let place = match (attribution.execution, &attribution.function) {
+        (Some(n), Some(function)) => format!(" (execution {n} of {}, on `{function}`)", attribution.of),
+        (Some(n), None) => format!(" (change {n} of {})", attribution.of),
+        _ => String::new(),
+    };
+    let _ = writeln!(text, "## Pass\n\n{role}{name}{place}: {}.\n", attribution.evidence);
+    let _ = writeln!(text, "```\n# shows it\n{}", attribution.with.command);
+    if let Some(without) = &attribution.without {
+        let _ = writeln!(text, "# hides it\n{without}");
+    }
+    let _ = writeln!(text, "```\n");
+    text
+}
+
+/// Title, expected, actual.
+fn describe(fault: &Fault) -> (String, String, String) {
+    match fault {
+        Fault::Violation(v) => describe_violation(v),
+        Fault::Crash { message } => ("compiler crashes".to_owned(), "The program compiles.".to_owned(), format!("```\n{message}\n```")),
+        Fault::Hang { seconds } => {
+            ("compiler does not terminate".to_owned(), "The program compiles.".to_owned(), format!("No end within {seconds} s."))
+        }
+        Fault::WrongCode { expected, actual } => ("wrong code".to_owned(), format!("```\n{expected}\n```"), format!("```\n{actual}\n```")),
+    }
+}
+
+fn describe_violation(v: &Violation) -> (String, String, String) {
+    let place = format!("{}:{}", v.file.base(), v.line);
+    let variable = v.variable.as_deref().unwrap_or("?");
+    let value = v.value.as_deref().unwrap_or("?");
+    let because = v.expected.as_deref().map_or(String::new(), |e| format!(" (unoptimized: {e})"));
+    let frames = v.frames.iter().map(|f| f.as_ref()).collect::<Vec<_>>().join(" ← ");
+    match v.invariant {
+        Invariant::Line => (
+            format!("debugger steps on line {} which never runs", v.line),
+            format!("Stepping never stops at {place}, because that line is not executed{because}."),
+            format!("A debugger stops at {place} in `{}`.", v.function),
+        ),
+        Invariant::Backtrace => (
+            format!("backtrace at line {} names a function that is not active", v.line),
+            format!("At {place} the backtrace holds only functions that are active there{because}."),
+            format!("At {place} the backtrace is {frames}."),
+        ),
+        Invariant::Scope => (
+            format!("variable {variable} is visible outside its scope at line {}", v.line),
+            format!("At {place} `{variable}` is not in scope{because}."),
+            format!("At {place} in `{}` a debugger lists `{variable}`.", v.function),
+        ),
+        Invariant::Parameter | Invariant::Value => (
+            format!("wrong value of {variable} at line {}", v.line),
+            format!("At {place} `{variable}` has one of the values that it has in the unoptimized program{because}, or is optimized out."),
+            format!("At {place} in `{}` a debugger shows `{variable} = {value}`.", v.function),
+        ),
+        Invariant::Codegen => {
+            ("-g changes the generated code".to_owned(), "The same code with and without -g.".to_owned(), value.to_owned())
+        }
+        Invariant::Consistency => {
+            (format!("contradictory debug information at line {}", v.line), "A consistent reading.".to_owned(), value.to_owned())
+        }
+        Invariant::Dwarf => (
+            format!("ill-formed debug information for {variable}"),
+            "An expression that can be evaluated as DWARF says.".to_owned(),
+            v.why.as_deref().unwrap_or(value).to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,24 @@
+//! Explains a finding: which pass did it, in which versions, whether it is the same bug as another one,
+//! and whether the compiler or the debugger is to blame.
+//!
+//! Everything asks one question through one trait, [`Probe`]: does this very fault still show when this
+//! compiler gets these further flags? Deliberately absent: how a fault is seen (the command line fills the
+//! trait in), and any campaign store.
+
+mod attribution;
+mod draft;
+mod fingerprint;
+mod gcc;
+mod known;
+mod llvm;
+mod probe;
+mod verdict;
+
+pub use attribution::{AttributeError, Attribution, attribute};
+pub use draft::{Draft, DraftError, write_draft};
+pub use fingerprint::{Cluster, Level, Summary, cluster, fingerprint, summarise};
+pub use gcc::{GccPass, PassKind, parse_pass_dump};
+pub use known::{KnownBug, KnownBugs, KnownError};
+pub use llvm::{PassExecution, parse_bisect_log};
+pub use probe::{CachedProbe, Presence, Probe, ProbeError, Probed, Setting};
+pub use verdict::{Reading, judge};

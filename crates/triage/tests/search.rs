@@ -1,0 +1,108 @@
+//! The searches on real compilers, judged by what gdb shows of real builds.
+
+use std::collections::BTreeSet;
+use trueline_model::{Language, OptLevel, PassRole, Trace};
+use trueline_toolchain::{BuildError, CompileRequest, Compiler, Job, Scratch, find_compiler};
+use trueline_trace::{Engine, GdbEngine, TraceRequest, Vars};
+use trueline_triage::{AttributeError, Attribution, CachedProbe, Presence, Probe, ProbeError, Probed, Setting, attribute};
+
+/// "gdb stops on this line": the line invariant reduced to what a test needs.
+struct StopsOn {
+    program: std::path::PathBuf,
+    line: u32,
+    gdb: GdbEngine,
+    scratch: Scratch,
+    next: std::sync::atomic::AtomicUsize,
+}
+
+impl StopsOn {
+    fn new(name: &str, line: u32) -> Option<Self> {
+        let Ok(gdb) = GdbEngine::find() else {
+            println!("skipped: no gdb here");
+            return None;
+        };
+        let program = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
+        Some(Self { program, line, gdb, scratch: Scratch::new().unwrap(), next: 0.into() })
+    }
+
+    fn lines(&self, binary: &std::path::Path) -> BTreeSet<u32> {
+        let mut trace = Trace::default();
+        let request = TraceRequest { vars: Vars::None, ..TraceRequest::new(binary) };
+        self.gdb.trace(&request, &mut trace).unwrap();
+        trace.steps.iter().filter_map(|s| s.line).map(|l| l.0).collect()
+    }
+}
+
+impl Probe for StopsOn {
+    fn probe(&self, setting: &Setting, flags: &[String]) -> Result<Probed, ProbeError> {
+        let number = self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let language = Language::of_path(&self.program).unwrap();
+        let request = CompileRequest::new(&self.program, language, setting.opt, self.scratch.join(format!("b{number}"))).flags(flags);
+        match setting.compiler.compile(&request) {
+            Ok(build) => {
+                let stops = self.lines(&build.binary).contains(&self.line);
+                let presence = if stops { Presence::Present } else { Presence::Absent };
+                Ok(Probed { presence, command: build.command, log: build.stderr })
+            }
+            Err(error @ BuildError::Job(_)) => Err(ProbeError(error.to_string())),
+            Err(error) => Ok(Probed { presence: Presence::Unjudged(error.to_string()), command: String::new(), log: String::new() }),
+        }
+    }
+}
+
+fn compiler(name: &str) -> Option<Compiler> {
+    let found = find_compiler(name);
+    if let Err(error) = &found {
+        println!("skipped: {error}");
+    }
+    found.ok()
+}
+
+fn search(program: &str, line: u32, cc: &str, opt: OptLevel) -> Option<Result<Attribution, AttributeError>> {
+    let probe = StopsOn::new(program, line)?;
+    let setting = Setting { compiler: compiler(cc)?, opt };
+    let cached = CachedProbe::new(&probe);
+    let result = attribute(&cached, &setting);
+    if let Ok(attribution) = &result {
+        println!("{cc} {opt}: {attribution:#?}");
+        prove(&probe, attribution);
+    }
+    Some(result)
+}
+
+/// Runs the printed commands as a user would: the first must show the fault, the second must not.
+fn prove(probe: &StopsOn, attribution: &Attribution) {
+    let shows = |command: &str| {
+        let outcome = Job::new("/bin/sh").args(["-c", command]).run().unwrap();
+        assert!(outcome.success(), "{command}: {}", outcome.stderr_text());
+        let binary = command.rsplit(" -o ").next().unwrap();
+        probe.lines(binary.as_ref()).contains(&probe.line)
+    };
+    assert!(shows(&attribution.with.command), "{}", attribution.with.command);
+    if let Some(without) = &attribution.without {
+        assert!(!shows(without), "{without}");
+    }
+}
+
+#[test]
+fn no_single_pass_hides_merged_returns_at_og_and_only_the_profile_does_at_o2() {
+    if let Some(result) = search("merged-return.c", 6, "gcc-12", OptLevel::Og) {
+        let attribution = result.unwrap();
+        assert_eq!(attribution.role, PassRole::Set);
+        assert!(attribution.name.unwrap().0.contains("tree-ccp1+"), "constant propagation merges the returns");
+        assert!(attribution.builds <= 80, "{}", attribution.builds);
+    }
+    if let Some(result) = search("merged-return.c", 6, "gcc-12", OptLevel::O2) {
+        let attribution = result.unwrap();
+        assert_eq!(attribution.role, PassRole::Enabling);
+        assert_eq!(attribution.name.unwrap().0, "tree-profile_estimate");
+        assert!(attribution.builds <= 80, "{}", attribution.builds);
+    }
+}
+
+#[test]
+fn a_fault_that_is_not_there_is_said_to_be_gone() {
+    if let Some(result) = search("merged-return.c", 5, "gcc-12", OptLevel::O2) {
+        assert!(matches!(result, Err(AttributeError::NotPresent { .. })), "{result:?}");
+    }
+}
