@@ -1,0 +1,129 @@
+//! One case to be judged: two digests, the facts beside them, and the judgement.
+
+use crate::digest::{Digest, Stop, StopId};
+use crate::facts::{OptimizedFacts, ReferenceFacts, SourceFacts, Witness};
+use crate::{invariants, rules};
+use serde::Serialize;
+use std::sync::Arc;
+use trueline_model::{Invariant, LineKey, VarKey, Violation};
+
+/// Whether the rules apply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Strictness {
+    /// Candidates pass through the rules.
+    #[default]
+    Filtered,
+    /// The literal definitions, artefacts and all.
+    Literal,
+}
+
+/// Whether the build may change floating-point results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FloatMath {
+    /// Results are those of the source.
+    #[default]
+    Exact,
+    /// -ffast-math and its like.
+    Relaxed,
+}
+
+/// Everything there is to judge by.
+pub struct Case<'a> {
+    /// The -O0 trace.
+    pub reference: &'a Digest,
+    /// The trace under test.
+    pub optimized: &'a Digest,
+    /// What is known of the -O0 build.
+    pub reference_facts: &'a ReferenceFacts,
+    /// What is known of the optimized build.
+    pub optimized_facts: &'a OptimizedFacts,
+    /// What the source says.
+    pub source: &'a SourceFacts,
+    /// Who can be asked about -O0 in detail.
+    pub witness: &'a dyn Witness,
+    /// Whether floats may differ.
+    pub float_math: FloatMath,
+}
+
+/// What a candidate is about, beside its line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The stop as a whole.
+    Stop,
+    /// A variable's presence.
+    Variable(VarKey),
+    /// One scalar of a variable.
+    Leaf(VarKey, usize),
+    /// A function on the stack and the line it is said to stand on.
+    Activation(Arc<str>, LineKey),
+    /// The build as a whole.
+    Build,
+}
+
+/// A possible violation, not yet filtered.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// What would be reported.
+    pub violation: Violation,
+    /// What it is about.
+    pub subject: Subject,
+    /// The stop that shows it.
+    pub stop: Option<StopId>,
+}
+
+impl Candidate {
+    /// Its line.
+    pub fn key(&self) -> LineKey {
+        LineKey { file: self.violation.file.clone(), line: self.violation.line }
+    }
+
+    /// The stop that shows it.
+    pub fn stop<'a>(&self, case: &Case<'a>) -> Option<&'a Stop> {
+        self.stop.map(|id| case.optimized.stop(id))
+    }
+}
+
+/// A candidate that a rule dropped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// What would have been reported.
+    pub violation: Violation,
+    /// The rule's name.
+    pub rule: &'static str,
+}
+
+/// What came of a case.
+#[derive(Clone, Debug, Default)]
+pub struct Judgement {
+    /// What is reported.
+    pub violations: Vec<Violation>,
+    /// What was not, and why.
+    pub dropped: Vec<Dropped>,
+}
+
+/// Judges a case under the given invariants.
+pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> Judgement {
+    let mut judgement = Judgement::default();
+    for candidate in invariants::candidates(case, wanted) {
+        let is_known = |v: &Violation| v.same_as(&candidate.violation);
+        if judgement.violations.iter().any(is_known) {
+            continue;
+        }
+        let rule = match strictness {
+            Strictness::Filtered => rules::RULES.iter().find(|r| r.drops(&candidate, case)),
+            Strictness::Literal => None,
+        };
+        match rule {
+            Some(rule) => {
+                if !judgement.dropped.iter().any(|d| d.rule == rule.name && is_known(&d.violation)) {
+                    judgement.dropped.push(Dropped { violation: candidate.violation, rule: rule.name });
+                }
+            }
+            None => judgement.violations.push(candidate.violation),
+        }
+    }
+    let key = |v: &Violation| (v.invariant, v.file.clone(), v.line, v.variable.clone());
+    judgement.violations.sort_by_key(key);
+    judgement.dropped.sort_by_key(|d| (d.rule, key(&d.violation)));
+    judgement
+}

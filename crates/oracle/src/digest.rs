@@ -1,0 +1,322 @@
+//! What is kept of a trace: enough to judge it, and no more, however long it is.
+//!
+//! Stops are deduplicated by (pc, line, functions on the stack), variables keep the set of their values
+//! with where each was first seen. A loop of a million steps costs what its body costs.
+
+use crate::leaves::split;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, Observation, Step, StepSink, VarKey, VarKind};
+
+/// Values kept per scalar; a variable with more can no longer be judged by its set.
+const VALUES_PER_LEAF: usize = 1 << 16;
+/// Values kept per trace, which bounds its memory to some 60 MB whatever the program does.
+const VALUES_PER_TRACE: usize = 600_000;
+/// Distinct stops kept per trace.
+const STOPS_PER_TRACE: usize = 200_000;
+
+/// Number of a distinct stop in its digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StopId(pub u32);
+
+/// One function on the stack, by name, with the line it stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Activation {
+    /// The function.
+    pub function: Arc<str>,
+    /// Real or inlined.
+    pub kind: FrameKind,
+    /// Where it stands: base name of the file and line; for outer frames, of the call.
+    pub at: Option<LineKey>,
+}
+
+/// The stack at a stop, each activation once: recursion adds nothing that the invariants look at.
+pub type Stack = Arc<[Activation]>;
+
+/// A distinct stop.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    /// Its line, `None` where the debug information has none.
+    pub line: Option<LineKey>,
+    /// Link-time address.
+    pub pc: u64,
+    /// Who was active.
+    pub stack: Stack,
+}
+
+impl Stop {
+    /// Function names, innermost first, each once.
+    pub fn functions(&self) -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for a in self.stack.iter() {
+            if !names.contains(&a.function) {
+                names.push(Arc::clone(&a.function));
+            }
+        }
+        names
+    }
+}
+
+/// Everything seen on one line.
+#[derive(Clone, Debug, Default)]
+pub struct LineDigest {
+    /// Its distinct stops.
+    pub stops: Vec<StopId>,
+    /// Variables visible at some stop.
+    pub visible: BTreeSet<VarKey>,
+    /// Variables visible at every stop.
+    pub always_visible: BTreeSet<VarKey>,
+    /// Locals and parameters that had a value at some stop.
+    pub available: BTreeSet<VarKey>,
+}
+
+/// Where a value was seen first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sighting(pub StopId);
+
+/// The values of one scalar of a variable.
+#[derive(Clone, Debug, Default)]
+pub struct LeafDigest {
+    /// Each value with the stops where it was first seen, one per line.
+    pub values: BTreeMap<Box<str>, Vec<Sighting>>,
+    /// True when values were left out: the set says nothing about absent ones.
+    pub overflow: bool,
+}
+
+/// Everything seen of one variable.
+#[derive(Clone, Debug)]
+pub struct VarDigest {
+    /// What it is to its function.
+    pub kind: VarKind,
+    /// Its type as the reader spells it.
+    pub type_name: Arc<str>,
+    /// True when values of the type hold pointers.
+    pub holds_pointer: bool,
+    /// Its scalars in order; one for a scalar variable.
+    pub leaves: Vec<LeafDigest>,
+    /// Stops (one per line) where a location was given but could not be read.
+    pub unreadable: Vec<Sighting>,
+    /// True when it had a value anywhere.
+    pub ever_available: bool,
+    last: Option<(Observation, StopId)>,
+}
+
+/// Whether the sightings of a value are kept per line (to be judged) or once (to be compared with).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The -O0 build.
+    Reference,
+    /// The build under test.
+    Optimized,
+}
+
+/// A trace, digested as it streams by.
+#[derive(Clone, Debug)]
+pub struct Digest {
+    role: Role,
+    /// Stops made.
+    pub steps: u64,
+    /// Lines stepped on.
+    pub lines: BTreeMap<LineKey, LineDigest>,
+    /// Distinct stops.
+    pub stops: Vec<Stop>,
+    /// Variables seen.
+    pub vars: BTreeMap<VarKey, VarDigest>,
+    /// True when distinct stops were left out.
+    pub stops_overflow: bool,
+    index: HashMap<(u64, Option<LineKey>, Stack), StopId>,
+    stacks: HashMap<Stack, ()>,
+    bases: HashMap<FileName, FileName>,
+    last_frames: Option<(Arc<[Frame]>, Stack)>,
+    values: usize,
+}
+
+impl Digest {
+    /// An empty one.
+    pub fn new(role: Role) -> Self {
+        Self {
+            role,
+            steps: 0,
+            lines: BTreeMap::new(),
+            stops: Vec::new(),
+            vars: BTreeMap::new(),
+            stops_overflow: false,
+            index: HashMap::new(),
+            stacks: HashMap::new(),
+            bases: HashMap::new(),
+            last_frames: None,
+            values: 0,
+        }
+    }
+
+    /// A stop by its number.
+    pub fn stop(&self, id: StopId) -> &Stop {
+        &self.stops[id.0 as usize]
+    }
+
+    /// The stops on one line.
+    pub fn stops_on<'a>(&'a self, line: &LineKey) -> impl Iterator<Item = &'a Stop> + use<'a> {
+        self.lines.get(line).into_iter().flat_map(|l| l.stops.iter()).map(|id| self.stop(*id))
+    }
+
+    /// Files are compared by base name: the two builds of a pair may come from different directories.
+    fn base(&mut self, file: &FileName) -> FileName {
+        if let Some(base) = self.bases.get(file) {
+            return base.clone();
+        }
+        let base = FileName::new(file.base());
+        self.bases.insert(file.clone(), base.clone());
+        base
+    }
+
+    fn key(&mut self, file: Option<&FileName>, line: Option<Line>) -> Option<LineKey> {
+        Some(LineKey { file: self.base(file?), line: line? })
+    }
+
+    fn stack(&mut self, frames: &Arc<[Frame]>) -> Stack {
+        if let Some((known, stack)) = &self.last_frames
+            && (Arc::ptr_eq(known, frames) || known == frames)
+        {
+            return Arc::clone(stack);
+        }
+        let mut list: Vec<Activation> = Vec::new();
+        for frame in frames.iter() {
+            let at = self.key(frame.file.as_ref(), frame.line);
+            let activation = Activation { function: Arc::clone(&frame.function), kind: frame.kind, at };
+            if !list.contains(&activation) {
+                list.push(activation);
+            }
+        }
+        let fresh: Stack = Arc::from(list);
+        let stack = match self.stacks.get_key_value(&fresh) {
+            Some((known, ())) => Arc::clone(known),
+            None => {
+                self.stacks.insert(Arc::clone(&fresh), ());
+                fresh
+            }
+        };
+        self.last_frames = Some((Arc::clone(frames), Arc::clone(&stack)));
+        stack
+    }
+
+    fn stop_id(&mut self, pc: u64, line: Option<LineKey>, stack: Stack) -> Option<(StopId, bool)> {
+        if let Some(id) = self.index.get(&(pc, line.clone(), Arc::clone(&stack))) {
+            return Some((*id, false));
+        }
+        if self.stops.len() >= STOPS_PER_TRACE {
+            self.stops_overflow = true;
+            return None;
+        }
+        let id = StopId(self.stops.len() as u32);
+        self.index.insert((pc, line.clone(), Arc::clone(&stack)), id);
+        self.stops.push(Stop { line, pc, stack });
+        Some((id, true))
+    }
+
+    fn observe(&mut self, step: &Step, stop: StopId, is_new: bool) {
+        let function: Arc<str> = step.frames.first().map_or_else(|| Arc::from(""), |f| Arc::clone(&f.function));
+        let empty: Arc<str> = Arc::from("");
+        let line = self.stop(stop).line.clone();
+        let mut visible = BTreeSet::new();
+        let mut available = BTreeSet::new();
+        for variable in &step.vars {
+            let owner = if variable.kind == VarKind::Global { &empty } else { &function };
+            let key = VarKey { function: Arc::clone(owner), name: Arc::clone(&variable.name), decl_line: variable.decl_line };
+            if variable.kind != VarKind::Global {
+                if is_new {
+                    visible.insert(key.clone());
+                }
+                if matches!(variable.observation, Observation::Value(_)) {
+                    available.insert(key.clone());
+                }
+            }
+            let digest = self.vars.entry(key).or_insert_with(|| VarDigest {
+                kind: variable.kind,
+                type_name: Arc::clone(&variable.type_name),
+                holds_pointer: variable.holds_pointer,
+                leaves: Vec::new(),
+                unreadable: Vec::new(),
+                ever_available: false,
+                last: None,
+            });
+            // The same value as at the last stop, on a stop seen before: nothing to learn.
+            let same_place = self.role == Role::Reference || digest.last.as_ref().is_some_and(|(_, s)| *s == stop);
+            if same_place && digest.last.as_ref().is_some_and(|(o, _)| *o == variable.observation) {
+                continue;
+            }
+            match &variable.observation {
+                Observation::Value(text) => {
+                    digest.ever_available = true;
+                    if !digest.holds_pointer {
+                        self.values += remember(digest, text, stop, &self.stops, self.role, self.values);
+                    }
+                }
+                Observation::Unreadable => push_per_line(&mut digest.unreadable, stop, &self.stops),
+                Observation::OptimizedOut | Observation::NotInScope => {}
+            }
+            digest.last = Some((variable.observation.clone(), stop));
+        }
+        let Some(line) = line else { return };
+        let entry = self.lines.entry(line).or_default();
+        if is_new {
+            if entry.stops.is_empty() {
+                entry.always_visible = visible.clone();
+            } else {
+                entry.always_visible.retain(|v| visible.contains(v));
+            }
+            entry.stops.push(stop);
+            entry.visible.extend(visible);
+        }
+        if !available.is_subset(&entry.available) {
+            entry.available.extend(available);
+        }
+    }
+}
+
+/// Adds the scalars of `text`; returns how many entries that cost.
+fn remember(digest: &mut VarDigest, text: &str, stop: StopId, stops: &[Stop], role: Role, total: usize) -> usize {
+    let mut added = 0;
+    for (index, leaf) in split(text).enumerate() {
+        if digest.leaves.len() <= index {
+            digest.leaves.push(LeafDigest::default());
+        }
+        let set = &mut digest.leaves[index];
+        let is_full = set.values.len() >= VALUES_PER_LEAF || total + added >= VALUES_PER_TRACE;
+        match set.values.get_mut(leaf) {
+            Some(sightings) => {
+                if role == Role::Optimized {
+                    let before = sightings.len();
+                    push_per_line(sightings, stop, stops);
+                    added += sightings.len() - before;
+                }
+            }
+            None if is_full => set.overflow = true,
+            None => {
+                set.values.insert(Box::from(leaf), vec![Sighting(stop)]);
+                added += 1;
+            }
+        }
+    }
+    added
+}
+
+fn push_per_line(sightings: &mut Vec<Sighting>, stop: StopId, stops: &[Stop]) {
+    let line = &stops[stop.0 as usize].line;
+    if sightings.len() < 64 && !sightings.iter().any(|s| stops[s.0.0 as usize].line == *line) {
+        sightings.push(Sighting(stop));
+    }
+}
+
+impl StepSink for Digest {
+    fn step(&mut self, step: Step) -> ControlFlow<()> {
+        self.steps += 1;
+        let line = self.key(step.file.as_ref(), step.line);
+        let stack = self.stack(&step.frames);
+        if let Some((id, is_new)) = self.stop_id(step.pc, line, stack) {
+            // Visibility is a function of pc and stack; values are not.
+            self.observe(&step, id, is_new);
+        }
+        ControlFlow::Continue(())
+    }
+}

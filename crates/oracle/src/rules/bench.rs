@@ -1,0 +1,118 @@
+//! A workbench for the tests of rules: two small traces built by hand, and what becomes of them.
+
+use crate::case::{Case, FloatMath, Strictness, judge};
+use crate::digest::{Digest, Role};
+use crate::facts::{Extent, OptimizedFacts, ReferenceFacts, SourceFacts, Testimony, Witness};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use trueline_model::{FileName, Frame, FrameKind, Invariant, Line, LineKey, Observation, Step, StepSink, VarKey, VarKind, Variable};
+
+/// What became of a candidate.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Reported,
+    Dropped(&'static str),
+}
+
+/// A line of the one file.
+pub(crate) fn line(number: u32) -> LineKey {
+    LineKey { file: FileName::new("a.c"), line: Line(number) }
+}
+
+/// An int with a value.
+pub(crate) fn local(name: &str, decl_line: u32, value: &str) -> Variable {
+    Variable {
+        name: name.into(),
+        kind: VarKind::Local,
+        decl_line,
+        type_name: "int".into(),
+        holds_pointer: false,
+        observation: Observation::Value(value.into()),
+    }
+}
+
+struct Said(BTreeMap<VarKey, Testimony>);
+
+impl Witness for Said {
+    fn testify(&self, variable: &VarKey) -> Option<Testimony> {
+        self.0.get(variable).cloned()
+    }
+}
+
+pub(crate) struct Bench {
+    reference: Digest,
+    optimized: Digest,
+    pub(crate) reference_facts: ReferenceFacts,
+    pub(crate) optimized_facts: OptimizedFacts,
+    pub(crate) float_math: FloatMath,
+    witness: Said,
+    pc: u64,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self {
+            reference: Digest::new(Role::Reference),
+            optimized: Digest::new(Role::Optimized),
+            reference_facts: ReferenceFacts::default(),
+            optimized_facts: OptimizedFacts::default(),
+            float_math: FloatMath::Exact,
+            witness: Said(BTreeMap::new()),
+            pc: 0x1000,
+        }
+    }
+
+    fn step(&mut self, number: u32, functions: &[&str], vars: &[Variable]) -> Step {
+        self.pc += 4;
+        let key = line(number);
+        let frame = |f: &&str| Frame { function: Arc::from(*f), kind: FrameKind::Real, file: Some(key.file.clone()), line: Some(key.line) };
+        let frames = functions.iter().map(frame).collect();
+        Step { step: 0, file: Some(key.file.clone()), line: Some(key.line), pc: self.pc, frames, vars: vars.to_vec() }
+    }
+
+    pub(crate) fn reference_stop(&mut self, number: u32, functions: &[&str], vars: &[Variable]) {
+        let step = self.step(number, functions, vars);
+        let _ = self.reference.step(step);
+    }
+
+    pub(crate) fn optimized_stop(&mut self, number: u32, functions: &[&str], vars: &[Variable]) -> u64 {
+        let step = self.step(number, functions, vars);
+        let _ = self.optimized.step(step);
+        self.pc
+    }
+
+    pub(crate) fn function(&mut self, name: &str, first: u32, last: u32) {
+        let extent = Extent { file: "a.c".into(), first, last };
+        self.reference_facts.functions.entry(name.into()).or_default().push(extent);
+    }
+
+    pub(crate) fn know(&mut self, function: &str, name: &str, decl_line: u32) -> VarKey {
+        let key = VarKey { function: function.into(), name: name.into(), decl_line };
+        self.reference_facts.variables.insert(key.clone());
+        key
+    }
+
+    pub(crate) fn testify(&mut self, variable: &VarKey, values: &[&str], lines: &[u32], uninitialised: &[u32]) {
+        let testimony = Testimony {
+            values: vec![values.iter().map(|v| (*v).to_owned()).collect()],
+            uninitialised_on: uninitialised.iter().map(|l| (line(*l), 0)).collect(),
+            lines: lines.iter().map(|l| line(*l)).collect(),
+        };
+        self.witness.0.insert(variable.clone(), testimony);
+    }
+
+    pub(crate) fn verdicts(&self, invariant: Invariant) -> Vec<Verdict> {
+        let case = Case {
+            reference: &self.reference,
+            optimized: &self.optimized,
+            reference_facts: &self.reference_facts,
+            optimized_facts: &self.optimized_facts,
+            source: &SourceFacts::default(),
+            witness: &self.witness,
+            float_math: self.float_math,
+        };
+        let judgement = judge(&case, &[invariant], Strictness::Filtered);
+        let reported = judgement.violations.iter().map(|_| Verdict::Reported);
+        reported.chain(judgement.dropped.iter().map(|d| Verdict::Dropped(d.rule))).collect()
+    }
+}

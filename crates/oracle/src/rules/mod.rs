@@ -1,0 +1,60 @@
+//! The rules: each drops one kind of candidate that is known not to be a fault of the debug information.
+//! One file per rule, with its reason and a test; `docs/rules.md` explains them to users.
+
+#[cfg(test)]
+pub(crate) mod bench;
+mod executed_row;
+mod fixed_home;
+mod intermediate_value;
+mod line_zero;
+mod no_reference_row;
+mod no_reference_stop;
+mod own_line;
+mod relaxed_floats;
+mod same_line_function;
+mod too_many_values;
+mod unconfirmed;
+mod uninitialised;
+mod unknown_variable;
+mod unreadable_reference;
+mod visible_on_line;
+
+use crate::case::{Candidate, Case};
+use trueline_model::Invariant;
+
+/// A named filter.
+pub struct Rule {
+    /// Its name, as `--explain` and the documentation spell it.
+    pub name: &'static str,
+    /// The invariants whose candidates it looks at.
+    pub invariants: &'static [Invariant],
+    /// Why such a candidate is no fault, in one sentence.
+    pub reason: &'static str,
+    drop: fn(&Candidate, &Case<'_>) -> bool,
+}
+
+impl Rule {
+    /// True when it drops the candidate.
+    pub fn drops(&self, candidate: &Candidate, case: &Case<'_>) -> bool {
+        self.invariants.contains(&candidate.violation.invariant) && (self.drop)(candidate, case)
+    }
+}
+
+/// Every rule, in the order they are asked: those that ask the witness come last, because asking costs a run.
+pub const RULES: &[Rule] = &[
+    executed_row::RULE,
+    no_reference_row::RULE,
+    line_zero::RULE,
+    no_reference_stop::RULE,
+    same_line_function::RULE,
+    visible_on_line::RULE,
+    own_line::RULE,
+    unknown_variable::RULE,
+    unreadable_reference::RULE,
+    fixed_home::RULE,
+    relaxed_floats::RULE,
+    too_many_values::RULE,
+    unconfirmed::RULE,
+    intermediate_value::RULE,
+    uninitialised::RULE,
+];
