@@ -9,6 +9,7 @@ use crate::pipes::{Collected, collect};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -126,6 +127,7 @@ pub struct Job {
     env: Vec<(OsString, OsString)>,
     cwd: Option<PathBuf>,
     stdin: Vec<u8>,
+    stdin_from: Option<Arc<OwnedFd>>,
     limits: Limits,
     confinement: Confinement,
     layout: Layout,
@@ -141,6 +143,7 @@ impl Job {
             env: Vec::new(),
             cwd: None,
             stdin: Vec::new(),
+            stdin_from: None,
             limits: Limits::default(),
             confinement: Confinement::default(),
             layout: Layout::Usual,
@@ -190,6 +193,12 @@ impl Job {
         self
     }
 
+    /// Lets it read from an open file or pipe; whoever keeps another handle sees how much of it was read.
+    pub fn stdin_from(mut self, source: impl Into<OwnedFd>) -> Self {
+        self.stdin_from = Some(Arc::new(source.into()));
+        self
+    }
+
     /// Sets the limits.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -227,7 +236,15 @@ impl Job {
     pub fn stream(&self, mut consume: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<Outcome, JobError> {
         let started = Instant::now();
         let mut command = self.command(Tracing::Off)?;
-        command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+        match &self.stdin_from {
+            Some(source) => {
+                let handle = source.try_clone().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
+                command.stdin(Stdio::from(handle));
+            }
+            None => {
+                command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+            }
+        }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
         let group = Group(child.id() as i32);

@@ -1,0 +1,314 @@
+//! The checker: builds, traces, judges.
+
+use crate::codegen;
+use crate::coverage::executed_lines;
+use crate::debuginfo::DebugInfo;
+use crate::witness::{Summons, watch};
+use crate::{Behaviour, CheckError, facts};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use trueline_model::{CompilerKind, EngineKind, Invariant, OptLevel, Policy, Program, Violation};
+use trueline_oracle::{
+    Case, Completeness, Digest, Dropped, FloatMath, ReferenceFacts, Role, SourceFacts, Strictness, blocks_of, judge, measure,
+};
+use trueline_toolchain::{CompileRequest, Compiler, Limits, Scratch};
+use trueline_trace::{Engine, GdbEngine, LldbEngine, TraceEnd, TraceRequest, TraceSummary, Vars};
+
+/// How to check.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// Who traces.
+    pub engine: EngineKind,
+    /// How the native engine reads line tables.
+    pub policy: Policy,
+    /// Whether the rules apply.
+    pub strictness: Strictness,
+    /// What to look for. `Codegen` costs two more compilations per level.
+    pub invariants: Vec<Invariant>,
+    /// Arguments of the program.
+    pub args: Vec<String>,
+    /// Stops after which a trace is cut off; a cut-off reference cannot be judged against.
+    pub max_steps: u64,
+    /// Limits of each run of the program, traced or not.
+    pub limits: Limits,
+    /// Flags for every compilation.
+    pub cflags: Vec<String>,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self {
+            engine: EngineKind::Gdb,
+            policy: Policy::Gdb,
+            strictness: Strictness::Filtered,
+            invariants: Invariant::ALL.to_vec(),
+            args: Vec::new(),
+            max_steps: 1_000_000,
+            limits: Limits::seconds(120),
+            cflags: Vec::new(),
+        }
+    }
+}
+
+/// The -O0 side of a check: made once per program and compiler, used for every level.
+pub struct Reference {
+    binary: PathBuf,
+    info: DebugInfo,
+    digest: Digest,
+    facts: ReferenceFacts,
+    source: SourceFacts,
+    behaviour: Behaviour,
+    user_files: Vec<String>,
+    args: Vec<String>,
+    /// CPU time of the compilation.
+    pub compile_cpu: Duration,
+    /// CPU time of the runs.
+    pub trace_cpu: Duration,
+    /// The commands that made it.
+    pub commands: Vec<String>,
+    // Last: the directory goes when nothing above needs its files any more.
+    _scratch: Option<Scratch>,
+}
+
+impl Reference {
+    /// The -O0 trace.
+    pub fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// What is known of the -O0 build.
+    pub fn facts(&self) -> &ReferenceFacts {
+        &self.facts
+    }
+
+    /// The -O0 binary, as long as this value lives.
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    /// How the program ends and what it prints.
+    pub fn behaviour(&self) -> &Behaviour {
+        &self.behaviour
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct CheckRun {
+    /// What is wrong.
+    pub violations: Vec<Violation>,
+    /// Candidates that a rule dropped.
+    pub dropped: Vec<Dropped>,
+    /// How much of the -O0 view is kept.
+    pub completeness: Completeness,
+    /// Stops at -O0.
+    pub reference_steps: u64,
+    /// Stops in the optimized build.
+    pub optimized_steps: u64,
+    /// True when the optimized trace ran into the step limit: what it did not reach was not judged.
+    pub cut_off: bool,
+    /// CPU time of compilations, this level's only.
+    pub compile_cpu: Duration,
+    /// CPU time of runs, this level's only.
+    pub trace_cpu: Duration,
+    /// The commands that made the build.
+    pub commands: Vec<String>,
+    /// The optimized trace, for those who show it.
+    pub optimized: Arc<Digest>,
+}
+
+/// Compiles, traces and judges.
+pub struct Checker {
+    options: CheckOptions,
+    engine: Box<dyn Engine + Send + Sync>,
+}
+
+impl Checker {
+    /// A checker; finds its debugger.
+    pub fn new(options: CheckOptions) -> Result<Self, CheckError> {
+        let engine: Box<dyn Engine + Send + Sync> = match options.engine {
+            EngineKind::Native | EngineKind::Gdb => Box::new(GdbEngine::find()?),
+            EngineKind::Lldb => Box::new(LldbEngine::find()?),
+        };
+        Ok(Self { options, engine })
+    }
+
+    /// The options.
+    pub fn options(&self) -> &CheckOptions {
+        &self.options
+    }
+
+    /// Compiles at -O0, runs and traces that build.
+    pub fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, CheckError> {
+        let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
+        let (binary, compile_cpu, command) = self.compile(program, compiler, OptLevel::O0, &[], &scratch)?;
+        let user_files = vec![program.name.clone()];
+        let source = SourceFacts { file: Arc::from(&*program.name), blocks: blocks_of(&program.source) };
+        let mut reference = self.reference_of(binary, user_files, self.options.args.clone(), source)?;
+        reference.compile_cpu = compile_cpu;
+        reference.commands.push(command);
+        reference._scratch = Some(scratch);
+        Ok(reference)
+    }
+
+    fn reference_of(
+        &self,
+        binary: PathBuf,
+        user_files: Vec<String>,
+        args: Vec<String>,
+        source: SourceFacts,
+    ) -> Result<Reference, CheckError> {
+        let behaviour = Behaviour::observe(&binary, &args, &self.options.limits)?;
+        let info = DebugInfo::read(&binary)?;
+        let mut digest = Digest::new(Role::Reference);
+        let summary = self.trace(&binary, &user_files, &args, &mut digest)?;
+        if summary.end == TraceEnd::CutOff {
+            let reason = format!("makes more than {} steps at -O0; raise --max-steps or shorten it", self.options.max_steps);
+            return Err(CheckError::BadProgram { reason });
+        }
+        let executed = executed_lines(&info, &binary, &args, &self.options.limits)?;
+        let facts = facts::of_reference(&info, executed);
+        Ok(Reference {
+            binary,
+            info,
+            digest,
+            facts,
+            source,
+            behaviour,
+            user_files,
+            args,
+            compile_cpu: Duration::ZERO,
+            trace_cpu: summary.cpu,
+            commands: Vec::new(),
+            _scratch: None,
+        })
+    }
+
+    /// Compiles at a level and judges that build. `extra_flags` go to this compilation only (pass bisection).
+    pub fn check(
+        &self,
+        program: &Program,
+        reference: &Reference,
+        compiler: &Compiler,
+        opt: OptLevel,
+        extra_flags: &[String],
+    ) -> Result<CheckRun, CheckError> {
+        let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
+        let (binary, compile_cpu, command) = self.compile(program, compiler, opt, extra_flags, &scratch)?;
+        let fast = opt == OptLevel::Ofast || self.flags(program, extra_flags).iter().any(|f| f == "-ffast-math" || f == "-Ofast");
+        let float_math = if fast { FloatMath::Relaxed } else { FloatMath::Exact };
+        let mut run = self.judge_binary(reference, &binary, opt, float_math)?;
+        run.compile_cpu = compile_cpu;
+        run.commands.push(command);
+        if self.options.invariants.contains(&Invariant::Codegen) && compiler.id.kind != CompilerKind::Rustc {
+            let flags = self.flags(program, extra_flags);
+            let source = scratch.join(&program.name);
+            let request = codegen::Request { program, source: &source, compiler, opt, flags: &flags, binary: &binary };
+            run.violations.extend(codegen::compare(&request, &scratch, &mut run.compile_cpu)?);
+        }
+        Ok(run)
+    }
+
+    /// Judges a pair of binaries built elsewhere. Every file that the reference's debug information names and
+    /// that is not part of the system counts as the user's.
+    pub fn check_pair(&self, reference: &Path, optimized: &Path, args: &[String]) -> Result<CheckRun, CheckError> {
+        let reference = self.reference_pair(reference, args)?;
+        self.check_against(&reference, optimized)
+    }
+
+    /// The reference side of a pair.
+    pub fn reference_pair(&self, binary: &Path, args: &[String]) -> Result<Reference, CheckError> {
+        let binary = absolute(binary)?;
+        let info = DebugInfo::read(&binary)?;
+        let mut user_files: Vec<String> =
+            info.functions.iter().filter(|f| !f.is_inlined).filter_map(|f| f.decl.as_ref()).map(|d| d.file.as_str().to_owned()).collect();
+        user_files.sort();
+        user_files.dedup();
+        user_files.retain(|f| f.ends_with(".c") || f.ends_with(".i") || f.ends_with(".rs") || f.ends_with(".h"));
+        self.reference_of(binary, user_files, args.to_vec(), SourceFacts::default())
+    }
+
+    /// The optimized side of a pair.
+    pub fn check_against(&self, reference: &Reference, optimized: &Path) -> Result<CheckRun, CheckError> {
+        self.judge_binary(reference, &absolute(optimized)?, OptLevel::O2, FloatMath::Exact)
+    }
+
+    fn judge_binary(&self, reference: &Reference, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<CheckRun, CheckError> {
+        let info = DebugInfo::read(binary)?;
+        let behaviour = Behaviour::observe(binary, &reference.args, &self.options.limits)?;
+        if behaviour != reference.behaviour && float_math == FloatMath::Exact {
+            return Err(CheckError::WrongCode { opt, expected: reference.behaviour.summary(), actual: behaviour.summary() });
+        }
+        let mut optimized = Digest::new(Role::Optimized);
+        let summary = self.trace(binary, &reference.user_files, &reference.args, &mut optimized)?;
+        let optimized_facts = facts::of_optimized(&info);
+        let summons = Summons::default();
+        let mut case = Case {
+            reference: &reference.digest,
+            optimized: &optimized,
+            reference_facts: &reference.facts,
+            optimized_facts: &optimized_facts,
+            source: &reference.source,
+            witness: &summons,
+            float_math,
+        };
+        let wanted = &self.options.invariants;
+        let mut judgement = judge(&case, wanted, self.options.strictness);
+        let asked = summons.names();
+        if !asked.is_empty() {
+            let record = watch(&reference.info, &reference.binary, &reference.args, &self.options.limits, &asked);
+            case.witness = &record;
+            judgement = judge(&case, wanted, self.options.strictness);
+        }
+        Ok(CheckRun {
+            violations: judgement.violations,
+            dropped: judgement.dropped,
+            completeness: measure(&reference.digest, &optimized),
+            reference_steps: reference.digest.steps,
+            optimized_steps: optimized.steps,
+            cut_off: summary.end == TraceEnd::CutOff,
+            compile_cpu: Duration::ZERO,
+            trace_cpu: summary.cpu,
+            commands: Vec::new(),
+            optimized: Arc::new(optimized),
+        })
+    }
+
+    fn flags(&self, program: &Program, extra: &[String]) -> Vec<String> {
+        program.cflags.iter().chain(&self.options.cflags).chain(extra).cloned().collect()
+    }
+
+    fn compile(
+        &self,
+        program: &Program,
+        compiler: &Compiler,
+        opt: OptLevel,
+        extra: &[String],
+        scratch: &Scratch,
+    ) -> Result<(PathBuf, Duration, String), CheckError> {
+        let source = scratch.write(&program.name, &program.source).map_err(CheckError::io(format!("cannot write {}", program.name)))?;
+        let output = scratch.join(format!("build{opt}"));
+        let request = CompileRequest::new(source, program.language, opt, output).flags(self.flags(program, extra));
+        let build = compiler.compile(&request).map_err(|e| CheckError::build(e, opt))?;
+        let command = build.command.replace(&format!("{}/", scratch.path().display()), "");
+        Ok((build.binary, build.cpu, command))
+    }
+
+    fn trace(&self, binary: &Path, user_files: &[String], args: &[String], digest: &mut Digest) -> Result<TraceSummary, CheckError> {
+        let request = TraceRequest {
+            binary: binary.to_owned(),
+            args: args.to_vec(),
+            user_files: user_files.to_vec(),
+            policy: self.options.policy,
+            vars: Vars::All,
+            max_steps: self.options.max_steps,
+            limits: self.options.limits.clone(),
+        };
+        Ok(self.engine.trace(&request, digest)?)
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, CheckError> {
+    std::path::absolute(path).map_err(CheckError::io(format!("cannot resolve {}", path.display())))
+}

@@ -1,0 +1,87 @@
+//! From debug information to the facts that the oracle's rules ask for.
+
+use crate::debuginfo::{DebugInfo, Function, Place, Var, rows_by_address};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use trueline_model::{LineKey, VarKey};
+use trueline_oracle::{Extent, Home, OptimizedFacts, ReferenceFacts, RowNote};
+
+/// Facts of the -O0 build.
+pub(crate) fn of_reference(info: &DebugInfo, executed: BTreeSet<LineKey>) -> ReferenceFacts {
+    let mut facts = ReferenceFacts { executed, ..ReferenceFacts::default() };
+    facts.rows = info.rows.iter().filter_map(|r| r.key.clone()).collect();
+    for function in &info.functions {
+        facts.variables.extend(function.vars.iter().map(|v| key_of(function, v)));
+        if !function.is_inlined
+            && let Some(extent) = extent_of(info, function)
+        {
+            facts.functions.entry(Arc::clone(&function.name)).or_default().push(extent);
+        }
+        add_scopes(info, function, &mut facts.scope);
+    }
+    facts
+}
+
+fn key_of(function: &Function, var: &Var) -> VarKey {
+    VarKey { function: Arc::clone(&function.name), name: Arc::clone(&var.name), decl_line: var.decl_line }
+}
+
+fn overlaps(ranges: &[(u64, u64)], start: u64, end: u64) -> bool {
+    // An empty row still stands at its address.
+    let end = end.max(start + 1);
+    ranges.iter().any(|(low, high)| *low < end && start < *high)
+}
+
+/// From the declaration to the last line with code, all in the file of the declaration.
+fn extent_of(info: &DebugInfo, function: &Function) -> Option<Extent> {
+    let decl = function.decl.as_ref()?;
+    let own = |r: &&crate::debuginfo::Row| overlaps(&function.ranges, r.start, r.end);
+    let lines = info.rows.iter().filter(own).filter_map(|r| r.key.as_ref()).filter(|k| k.file == decl.file).map(|k| k.line.0);
+    let (mut first, mut last) = (decl.line.0, decl.line.0);
+    for line in lines {
+        first = first.min(line);
+        last = last.max(line);
+    }
+    Some(Extent { file: Arc::clone(&decl.file.0), first, last })
+}
+
+fn add_scopes(info: &DebugInfo, function: &Function, scope: &mut BTreeMap<LineKey, BTreeSet<VarKey>>) {
+    for row in info.rows.iter().filter(|r| overlaps(&function.ranges, r.start, r.end)) {
+        let Some(line) = &row.key else { continue };
+        let visible = function.vars.iter().filter(|v| overlaps(&v.ranges, row.start, row.end)).map(|v| key_of(function, v));
+        scope.entry(line.clone()).or_default().extend(visible);
+    }
+}
+
+/// Facts of the optimized build.
+pub(crate) fn of_optimized(info: &DebugInfo) -> OptimizedFacts {
+    let mut facts = OptimizedFacts::default();
+    for function in &info.functions {
+        for var in &function.vars {
+            note_home(&mut facts.homes, key_of(function, var), &var.place);
+            if matches!(var.place, Place::Static(_)) {
+                note_home(&mut facts.homes, VarKey { function: "".into(), ..key_of(function, var) }, &var.place);
+            }
+        }
+    }
+    for var in &info.globals {
+        let key = VarKey { function: "".into(), name: Arc::clone(&var.name), decl_line: var.decl_line };
+        note_home(&mut facts.homes, key, &var.place);
+    }
+    facts.line_zero = info.rows.iter().filter(|r| r.key.is_none() && r.start < r.end).map(|r| (r.start, r.end)).collect();
+    for (address, rows) in rows_by_address(&info.rows) {
+        facts.rows_at.insert(address, rows.iter().map(|r| RowNote { line: r.key.clone(), is_stmt: r.is_stmt }).collect());
+    }
+    facts
+}
+
+/// Of several copies of a variable the most modest claim counts.
+fn note_home(homes: &mut BTreeMap<VarKey, Home>, key: VarKey, place: &Place) {
+    let home = match place {
+        Place::Static(_) | Place::Frame(_) => Home::Memory,
+        Place::Described => Home::Described,
+        Place::Nowhere => return,
+    };
+    let known = homes.entry(key).or_insert(home);
+    *known = (*known).min(home);
+}

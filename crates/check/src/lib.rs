@@ -1,0 +1,30 @@
+//! `check`: compile a program at -O0 and at a level, trace both builds, judge the optimized one.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), trueline_check::CheckError> {
+//! # let program: trueline_model::Program = unimplemented!();
+//! use trueline_check::{CheckOptions, Checker};
+//! let compiler = trueline_toolchain::find_compiler("gcc")?;
+//! let checker = Checker::new(CheckOptions::default())?;
+//! let reference = checker.reference(&program, &compiler)?; // once per program and compiler
+//! let run = checker.check(&program, &reference, &compiler, trueline_model::OptLevel::O2, &[])?;
+//! println!("{} violations", run.violations.len());
+//! # Ok(()) }
+//! ```
+//!
+//! Deliberately absent: what an invariant is (`oracle`), how a debugger steps (`trace`), printing (`cli`).
+
+mod checker;
+mod codegen;
+mod coverage;
+mod debuginfo;
+mod error;
+mod facts;
+mod plain;
+mod types;
+mod witness;
+
+pub use checker::{CheckOptions, CheckRun, Checker, Reference};
+pub use error::CheckError;
+pub use plain::Behaviour;
+pub use trueline_oracle::{Completeness, Dropped, Strictness};

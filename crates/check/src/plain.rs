@@ -1,0 +1,69 @@
+//! One run without any debugger: does the program end by itself, what does it print, what does it read?
+//!
+//! It costs a millisecond and refuses early what tracing would only trip over: crashes, endless loops,
+//! floods of output, programs that read their input. Comparing the behaviour of both builds tells wrong code
+//! from wrong debug information.
+
+use crate::CheckError;
+use std::io::{Read, Write};
+use std::path::Path;
+use trueline_toolchain::{Exit, Job, Limits};
+
+/// Most output a program may print.
+const MOST_OUTPUT: usize = 16 << 20;
+/// What stands on standard input; a closed program leaves it there.
+const BAIT: &[u8] = b"trueline\n";
+
+/// How a program ended and what it printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Behaviour {
+    /// Its exit code.
+    pub code: i32,
+    /// Its standard output.
+    pub output: Vec<u8>,
+}
+
+impl Behaviour {
+    /// For people: the exit code and the first line.
+    pub fn summary(&self) -> String {
+        let text = String::from_utf8_lossy(&self.output);
+        let line: String = text.lines().next().unwrap_or("").chars().take(60).collect();
+        format!("exit code {} and `{line}`", self.code)
+    }
+
+    /// Runs a program once and observes it.
+    pub(crate) fn observe(binary: &Path, args: &[String], limits: &Limits) -> Result<Self, CheckError> {
+        let limits = Limits { output: MOST_OUTPUT, ..limits.clone() };
+        let bad = |reason: String| CheckError::BadProgram { reason };
+        let (mut left, mut bait) = std::io::pipe().map_err(CheckError::io("cannot make a pipe"))?;
+        bait.write_all(BAIT).map_err(CheckError::io("cannot fill a pipe"))?;
+        drop(bait);
+        let handle = left.try_clone().map_err(CheckError::io("cannot share a pipe"))?;
+        let job = Job::new(binary).args(args).limits(limits.clone()).stdin_from(handle);
+        let outcome = job.run().map_err(|e| CheckError::Trace(e.into()))?;
+        let mut rest = Vec::new();
+        left.read_to_end(&mut rest).map_err(CheckError::io("cannot read a pipe back"))?;
+        let read = rest != BAIT;
+        match outcome.exit {
+            _ if read => Err(bad("reads its standard input".to_owned())),
+            Exit::Code(code) => Ok(Self { code, output: outcome.stdout }),
+            Exit::Signal(signal) => Err(bad(format!("is ended by signal {signal} ({})", signal_name(signal)))),
+            Exit::TimedOut => Err(bad(format!("did not finish within {} s", limits.wall.as_secs()))),
+            Exit::TooMuchOutput | Exit::Stopped => Err(bad(format!("prints more than {} MB", MOST_OUTPUT >> 20))),
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => "SIGILL, an illegal instruction",
+        5 => "SIGTRAP, a trap",
+        6 => "SIGABRT, abort",
+        7 => "SIGBUS, a bus error",
+        8 => "SIGFPE, an arithmetic error",
+        9 => "SIGKILL",
+        11 => "SIGSEGV, a bad memory access",
+        25 => "SIGXFSZ, too large a file",
+        _ => "see signal(7)",
+    }
+}

@@ -1,0 +1,285 @@
+//! -O0 under a microscope: what a variable held after every store, and where it was initialised.
+//!
+//! The program runs twice, stopping after every instruction that writes memory and at every line row. On each
+//! entry of a watched function the stack below it is filled with a pattern, another one in each run: bytes that differ
+//! between the runs were never written, so the variable is not initialised there. This is what makes a
+//! `value` report certain: the value shown never was.
+
+use crate::debuginfo::{DebugInfo, FrameBase, Function, Leaf, Place};
+use crate::types::text_of;
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use trueline_model::{LineKey, VarKey};
+use trueline_oracle::{Testimony, Witness};
+use trueline_toolchain::{Job, Limits};
+use trueline_trace::inferior::{Event, Inferior};
+
+/// Stops of one run after which the witness gives up.
+const MOST_STOPS: usize = 400_000;
+/// Bytes of variables remembered in one run.
+const MOST_BYTES: usize = 48 << 20;
+/// Stack that is filled below a function's entry.
+const FILL: [usize; 3] = [32 << 10, 4 << 10, 512];
+
+/// Notes who would have to be asked; says nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Summons(RefCell<BTreeSet<VarKey>>);
+
+impl Summons {
+    pub(crate) fn names(&self) -> BTreeSet<VarKey> {
+        self.0.borrow().clone()
+    }
+}
+
+impl Witness for Summons {
+    fn testify(&self, variable: &VarKey) -> Option<Testimony> {
+        self.0.borrow_mut().insert(variable.clone());
+        None
+    }
+}
+
+/// What the watched variables did.
+#[derive(Debug, Default)]
+pub(crate) struct Record(BTreeMap<VarKey, Testimony>);
+
+impl Witness for Record {
+    fn testify(&self, variable: &VarKey) -> Option<Testimony> {
+        self.0.get(variable).cloned()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Base {
+    Static(u64),
+    /// Offset from the canonical frame address of the innermost activation.
+    Frame(i64),
+}
+
+struct Watched {
+    key: VarKey,
+    base: Base,
+    function: Option<usize>,
+    leaves: Arc<[Leaf]>,
+    size: usize,
+}
+
+/// Watches `variables` of the -O0 build; those it cannot watch are absent from the record.
+pub(crate) fn watch(info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, variables: &BTreeSet<VarKey>) -> Record {
+    let plan = Plan::make(info, variables);
+    if plan.watched.is_empty() {
+        return Record::default();
+    }
+    // A run that fails or does not repeat says nothing; candidates then stay unconfirmed.
+    let (Some(first), Some(second)) = (plan.run(info, binary, args, limits, 0xa5), plan.run(info, binary, args, limits, 0x5a)) else {
+        return Record::default();
+    };
+    plan.compare(info, &first, &second)
+}
+
+struct Plan {
+    watched: Vec<Watched>,
+    stops: HashSet<u64>,
+    /// Entry address of a watched function, by which its activations are known.
+    entries: HashMap<u64, usize>,
+    returns: HashMap<u64, usize>,
+    functions: usize,
+}
+
+/// One run: the addresses stopped at, and the variables' bytes at each stop.
+#[derive(Default)]
+struct Run {
+    stops: Vec<u64>,
+    /// For each stop, the variables that were alive, by index.
+    alive: Vec<(u32, u16)>,
+    bytes: Vec<u8>,
+}
+
+impl Plan {
+    fn make(info: &DebugInfo, variables: &BTreeSet<VarKey>) -> Self {
+        let mut plan = Self { watched: Vec::new(), stops: HashSet::new(), entries: HashMap::new(), returns: HashMap::new(), functions: 0 };
+        let real: Vec<&Function> = info.functions.iter().filter(|f| !f.is_inlined).collect();
+        let mut numbers: HashMap<u64, usize> = HashMap::new();
+        for key in variables {
+            let Some((base, function, leaves)) = find(info, &real, key) else { continue };
+            let size = leaves.iter().map(|l| (l.offset + l.size) as usize).max().unwrap_or(0);
+            let function = function.map(|f| {
+                let entry = f.ranges[0].0;
+                let next = numbers.len();
+                let number = *numbers.entry(entry).or_insert(next);
+                plan.entries.insert(entry, number);
+                number
+            });
+            plan.watched.push(Watched { key: key.clone(), base, function, leaves, size });
+        }
+        plan.functions = numbers.len();
+        for function in &real {
+            plan.add_stops(info, function, numbers.get(&function.ranges[0].0).copied());
+        }
+        plan
+    }
+
+    fn add_stops(&mut self, info: &DebugInfo, function: &Function, number: Option<usize>) {
+        let mut factory = InstructionInfoFactory::new();
+        for (start, end) in function.ranges.iter().copied() {
+            let Some(code) = info.code_at(start) else { continue };
+            let code = &code[..code.len().min((end - start) as usize)];
+            for instruction in &mut Decoder::with_ip(64, code, start, DecoderOptions::NONE) {
+                if let (FlowControl::Return, Some(number)) = (instruction.flow_control(), number) {
+                    self.returns.insert(instruction.ip(), number);
+                    self.stops.insert(instruction.ip());
+                }
+                if changes_memory(&instruction, &mut factory) && instruction.next_ip() < end {
+                    self.stops.insert(instruction.next_ip());
+                }
+            }
+        }
+        let own = info.rows.iter().filter(|r| function.ranges.iter().any(|(low, high)| (*low..*high).contains(&r.start)));
+        self.stops.extend(own.map(|r| r.start));
+        if number.is_some() {
+            self.stops.insert(function.ranges[0].0);
+        }
+    }
+
+    fn run(&self, info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, pattern: u8) -> Option<Run> {
+        let job = Job::new(binary).args(args).limits(limits.clone());
+        let mut inferior = Inferior::launch(&job, info.entry, info.image).ok()?;
+        let bias = inferior.bias();
+        let places: Vec<u64> = self.stops.iter().map(|a| a + bias).collect();
+        inferior.set_breakpoints(&places).ok()?;
+        let mut activations: Vec<Vec<u64>> = vec![Vec::new(); self.functions];
+        let mut run = Run::default();
+        let mut buffer = Vec::new();
+        loop {
+            match inferior.resume().ok()? {
+                Event::Breakpoint(at) => {
+                    let pc = at - bias;
+                    if let Some(number) = self.entries.get(&pc) {
+                        let rsp = inferior.regs().rsp;
+                        activations[*number].push(rsp + 8);
+                        let filled = FILL.iter().any(|n| inferior.write(rsp - *n as u64, &vec![pattern; *n]).is_ok());
+                        if !filled {
+                            return None;
+                        }
+                    }
+                    for (index, watched) in self.watched.iter().enumerate() {
+                        let address = match (watched.base, watched.function.and_then(|f| activations[f].last())) {
+                            (Base::Static(address), _) => address + bias,
+                            (Base::Frame(offset), Some(cfa)) => cfa.wrapping_add_signed(offset),
+                            (Base::Frame(_), None) => continue,
+                        };
+                        buffer.resize(watched.size, 0);
+                        inferior.read(address, &mut buffer).ok()?;
+                        run.alive.push((run.stops.len() as u32, index as u16));
+                        run.bytes.extend_from_slice(&buffer);
+                    }
+                    run.stops.push(pc);
+                    if let Some(number) = self.returns.get(&pc) {
+                        activations[*number].pop();
+                    }
+                    if run.stops.len() > MOST_STOPS || run.bytes.len() > MOST_BYTES {
+                        return None;
+                    }
+                }
+                Event::Exited(_) => return Some(run),
+                Event::Stepped => {}
+                _ => return None,
+            }
+        }
+    }
+
+    fn compare(&self, info: &DebugInfo, first: &Run, second: &Run) -> Record {
+        if first.stops != second.stops || first.alive != second.alive {
+            return Record::default();
+        }
+        let mut record: Vec<Testimony> =
+            self.watched.iter().map(|w| Testimony { values: vec![BTreeSet::new(); w.leaves.len()], ..Testimony::default() }).collect();
+        let mut raw: Vec<HashSet<(usize, Vec<u8>)>> = vec![HashSet::new(); self.watched.len()];
+        let mut lines: HashMap<u64, Option<LineKey>> = HashMap::new();
+        let mut at = 0;
+        for (stop, index) in &first.alive {
+            let watched = &self.watched[*index as usize];
+            let (one, two) = (&first.bytes[at..at + watched.size], &second.bytes[at..at + watched.size]);
+            at += watched.size;
+            let pc = first.stops[*stop as usize];
+            let testimony = &mut record[*index as usize];
+            let line = lines.entry(pc).or_insert_with(|| info.row_at(pc).and_then(|r| r.key.clone()));
+            if let Some(line) = line
+                && !testimony.lines.contains(line)
+            {
+                testimony.lines.insert(line.clone());
+            }
+            for (number, leaf) in watched.leaves.iter().enumerate() {
+                let range = leaf.offset as usize..(leaf.offset + leaf.size) as usize;
+                let (one, two) = (&one[range.clone()], &two[range]);
+                if one != two {
+                    if let Some(line) = line {
+                        testimony.uninitialised_on.insert((line.clone(), number));
+                    }
+                    continue;
+                }
+                if raw[*index as usize].insert((number, one.to_vec())) {
+                    let local = Leaf { offset: 0, ..leaf.clone() };
+                    testimony.values[number].extend(text_of(&local, one));
+                }
+            }
+        }
+        Record(self.watched.iter().map(|w| w.key.clone()).zip(record).collect())
+    }
+}
+
+/// A variable's home at -O0, when it is one that can be watched.
+fn find<'a>(info: &DebugInfo, functions: &[&'a Function], key: &VarKey) -> Option<(Base, Option<&'a Function>, Arc<[Leaf]>)> {
+    let is_it = |v: &&crate::debuginfo::Var| v.name == key.name && v.decl_line == key.decl_line;
+    if key.function.is_empty() {
+        let in_functions = functions.iter().flat_map(|f| f.vars.iter());
+        let var = info.globals.iter().chain(in_functions).filter(is_it).find(|v| matches!(v.place, Place::Static(_)))?;
+        let Place::Static(address) = var.place else { return None };
+        return Some((Base::Static(address), None, var.leaves.clone()?));
+    }
+    let mut found = functions.iter().filter(|f| f.name == key.function).flat_map(|f| f.vars.iter().filter(is_it).map(move |v| (*f, v)));
+    let (function, var) = found.next()?;
+    // Two variables of one name on one line, or two functions of one name: not to be told apart.
+    if found.next().is_some() || function.ranges.len() != 1 || !has_plain_frame(info, function) {
+        return None;
+    }
+    let Place::Frame(offset) = var.place else { return None };
+    let offset = match function.frame_base {
+        FrameBase::Cfa => offset,
+        FrameBase::Rbp => offset - 16,
+        FrameBase::Other => return None,
+    };
+    Some((Base::Frame(offset), Some(function), var.leaves.clone()?))
+}
+
+/// True for the usual prologue `push rbp; mov rbp, rsp`, after which the frame address is rbp + 16.
+fn has_plain_frame(info: &DebugInfo, function: &Function) -> bool {
+    let start = function.ranges[0].0;
+    let Some(code) = info.code_at(start) else { return false };
+    let mut decoder = Decoder::with_ip(64, &code[..code.len().min(32)], start, DecoderOptions::NONE);
+    let mut first = decoder.decode();
+    if first.code() == Code::Endbr64 {
+        first = decoder.decode();
+    }
+    let second = decoder.decode();
+    first.mnemonic() == Mnemonic::Push
+        && first.op0_register() == Register::RBP
+        && second.mnemonic() == Mnemonic::Mov
+        && second.op0_register() == Register::RBP
+        && second.op1_register() == Register::RSP
+}
+
+/// True for instructions after which a variable may hold something else: stores and calls.
+fn changes_memory(instruction: &Instruction, factory: &mut InstructionInfoFactory) -> bool {
+    match instruction.flow_control() {
+        FlowControl::Call | FlowControl::IndirectCall => true,
+        FlowControl::Next => {
+            let info = factory.info(instruction);
+            let writes = |access| matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite);
+            instruction.mnemonic() != Mnemonic::Push && info.used_memory().iter().any(|m| writes(m.access()))
+        }
+        _ => false,
+    }
+}
