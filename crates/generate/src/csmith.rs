@@ -43,6 +43,8 @@ pub struct Csmith {
     tool: Tool,
     options: CsmithOptions,
     cflags: Vec<String>,
+    /// Where it runs: it drops a `platform.info` into its working directory.
+    dir: PathBuf,
 }
 
 impl Csmith {
@@ -56,7 +58,7 @@ impl Csmith {
         let runtime = build_runtime(&tool, &headers)?;
         let cflags =
             vec![format!("-I{}", runtime.display()), format!("-I{}", headers.display()), runtime.join("runtime.o").display().to_string()];
-        Ok(Self { tool, options, cflags })
+        Ok(Self { tool, options, cflags, dir: runtime })
     }
 }
 
@@ -160,7 +162,7 @@ impl Source for Csmith {
         }
         // csmith reads 32 bits of seed.
         let job = self.tool.job().args(["--concise", "--no-argc", "--seed", &(seed & 0xffff_ffff).to_string()]);
-        let outcome = job.args(self.options.flags()).limits(Limits::seconds(20)).run()?;
+        let outcome = job.args(self.options.flags()).cwd(&self.dir).limits(Limits::seconds(20)).run()?;
         let source = outcome.stdout_text();
         if !outcome.success() || !source.contains("int main") {
             let reason = outcome.stderr_text().lines().next().unwrap_or("it gave up").to_owned();

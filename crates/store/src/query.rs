@@ -1,0 +1,148 @@
+//! Numbers for progress and reports.
+
+use crate::{Store, StoreError};
+use std::collections::BTreeMap;
+
+/// How far a campaign is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Programs looked at.
+    pub programs: u64,
+    /// Programs dropped as not valid.
+    pub rejected: u64,
+    /// Units in each state: planned, done, failed, dropped.
+    pub units: BTreeMap<String, u64>,
+    /// Findings.
+    pub findings: u64,
+    /// Distinct ones.
+    pub distinct: u64,
+}
+
+impl Counts {
+    /// Units in a state.
+    pub fn units_in(&self, state: &str) -> u64 {
+        self.units.get(state).copied().unwrap_or(0)
+    }
+}
+
+/// A cell of the paper's Table 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LevelCount {
+    /// The compiler: family and version.
+    pub compiler: String,
+    /// The level.
+    pub opt: String,
+    /// The invariant, or `crash`, `hang`, `wrong-code`.
+    pub kind: String,
+    /// All findings.
+    pub findings: u64,
+    /// Distinct ones.
+    pub distinct: u64,
+}
+
+/// One unit as merged results are compared by it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnitRecord {
+    /// Source, seed, mutation, language, joined.
+    pub program: String,
+    /// Compiler: family and version.
+    pub compiler: String,
+    /// The level.
+    pub opt: String,
+    /// Its state.
+    pub state: String,
+    /// Why it failed or was dropped.
+    pub reason: Option<String>,
+    /// Number of findings.
+    pub findings: u64,
+}
+
+impl Store {
+    /// How far the campaign is.
+    pub fn counts(&self) -> Result<Counts, StoreError> {
+        self.with(|c| {
+            let one = |sql: &str| c.query_row(sql, [], |r| r.get::<_, i64>(0)).map(|n| n as u64);
+            let mut units = BTreeMap::new();
+            let mut statement = c.prepare("SELECT state, count(*) FROM units GROUP BY state")?;
+            for row in statement.query_map([], |r| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)? as u64)))? {
+                let (state, count) = row?;
+                units.insert(state, count);
+            }
+            Ok(Counts {
+                programs: one("SELECT count(*) FROM programs")?,
+                rejected: one("SELECT count(*) FROM programs WHERE rejection IS NOT NULL")?,
+                units,
+                findings: one("SELECT count(*) FROM findings")?,
+                distinct: one("SELECT count(DISTINCT coalesce(t.class, f.class)) FROM findings f LEFT JOIN triage t ON t.finding = f.id")?,
+            })
+        })
+    }
+
+    /// Findings per compiler, level and kind.
+    pub fn level_counts(&self) -> Result<Vec<LevelCount>, StoreError> {
+        let sql = "SELECT k.kind || ' ' || k.version, u.opt, f.kind, count(*), count(DISTINCT coalesce(t.class, f.class))
+            FROM findings f JOIN units u ON u.id = f.unit JOIN compilers k ON k.id = u.compiler LEFT JOIN triage t ON t.finding = f.id
+            GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
+        self.with(|c| {
+            let mut statement = c.prepare(sql)?;
+            let rows = statement.query_map([], |r| {
+                let (findings, distinct): (i64, i64) = (r.get(3)?, r.get(4)?);
+                let (findings, distinct) = (findings as u64, distinct as u64);
+                Ok(LevelCount { compiler: r.get(0)?, opt: r.get(1)?, kind: r.get(2)?, findings, distinct })
+            })?;
+            rows.collect()
+        })
+    }
+
+    /// Distinct findings per compiler and kind, over all levels.
+    pub fn distinct_per_compiler(&self) -> Result<BTreeMap<(String, String), u64>, StoreError> {
+        let sql = "SELECT k.kind || ' ' || k.version, f.kind, count(DISTINCT coalesce(t.class, f.class))
+            FROM findings f JOIN units u ON u.id = f.unit JOIN compilers k ON k.id = u.compiler LEFT JOIN triage t ON t.finding = f.id
+            GROUP BY 1, 2";
+        self.with(|c| {
+            let mut statement = c.prepare(sql)?;
+            let rows = statement.query_map([], |r| Ok(((r.get(0)?, r.get(1)?), r.get::<_, i64>(2)? as u64)))?;
+            rows.collect()
+        })
+    }
+
+    /// Rejected programs by their reason's first words.
+    pub fn rejections(&self) -> Result<BTreeMap<String, u64>, StoreError> {
+        let sql =
+            "SELECT CASE instr(rejection, ':') WHEN 0 THEN rejection ELSE substr(rejection, 1, instr(rejection, ':') - 1) END, count(*)
+            FROM programs WHERE rejection IS NOT NULL GROUP BY 1";
+        self.with(|c| {
+            let mut statement = c.prepare(sql)?;
+            let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)? as u64)))?;
+            rows.collect()
+        })
+    }
+
+    /// When units ended, for the time axis: first and last, and the CPU seconds spent (all, compilers alone).
+    pub fn effort(&self) -> Result<(f64, f64, f64, f64), StoreError> {
+        let sql = "SELECT coalesce(min(finished_at), 0), coalesce(max(finished_at), 0), coalesce(sum(cpu), 0), coalesce(sum(compile_cpu), 0) FROM units";
+        self.with(|c| c.query_row(sql, [], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))))
+    }
+
+    /// Every unit, in an order that does not depend on who did it when.
+    pub fn units(&self) -> Result<Vec<UnitRecord>, StoreError> {
+        let sql = "SELECT p.source || ' ' || p.seed || ' ' || p.mutation || ' ' || p.language, k.kind || ' ' || k.version, u.opt, u.state,
+            u.reason, (SELECT count(*) FROM findings f WHERE f.unit = u.id)
+            FROM units u JOIN programs p ON p.id = u.program JOIN compilers k ON k.id = u.compiler ORDER BY 1, 2, 3";
+        self.with(|c| {
+            let mut statement = c.prepare(sql)?;
+            let rows = statement.query_map([], |r| {
+                let findings: i64 = r.get(5)?;
+                Ok(UnitRecord {
+                    program: r.get(0)?,
+                    compiler: r.get(1)?,
+                    opt: r.get(2)?,
+                    state: r.get(3)?,
+                    reason: r.get(4)?,
+                    findings: findings as u64,
+                })
+            })?;
+            rows.collect()
+        })
+    }
+}

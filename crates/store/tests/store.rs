@@ -1,0 +1,226 @@
+//! The store on real files: crashes, strangers' databases, merging.
+
+use std::path::Path;
+use trueline_model::*;
+use trueline_store::*;
+
+fn compiler(version: &str) -> CompilerId {
+    CompilerId { path: "/usr/bin/gcc".into(), kind: CompilerKind::Gcc, version: version.to_owned() }
+}
+
+fn key(seed: u64) -> ProgramKey {
+    ProgramKey { source: "weave".to_owned(), seed, mutation: 0, language: Language::C }
+}
+
+fn wanted() -> Vec<(CompilerId, Vec<OptLevel>)> {
+    vec![(compiler("12.2.0"), vec![OptLevel::Og, OptLevel::O2]), (compiler("11.3.0"), vec![OptLevel::O2])]
+}
+
+fn finding(seed: u64, line: u32) -> NewFinding {
+    let origin = Origin::Generated { generator: "weave".to_owned(), seed };
+    let program = Program { name: "a.c".into(), language: Language::C, source: format!("int x{seed};"), origin, cflags: vec![] };
+    let violation = Violation {
+        invariant: Invariant::Line,
+        file: FileName::new("a.c"),
+        line: Line(line),
+        function: "main".into(),
+        frames: vec!["main".into()],
+        variable: None,
+        value: None,
+        expected: None,
+        pc: Some(4096),
+        why: None,
+    };
+    let finding = Finding {
+        fault: Fault::Violation(violation),
+        compiler: compiler("12.2.0"),
+        opt: OptLevel::Og,
+        program: String::new(),
+        seen_by: vec![Reader::Gdb, Reader::Native(Policy::Gdb)],
+        not_seen_by: vec![],
+        verdict: Some(Verdict::Compiler),
+    };
+    let build = BuildRecord::default();
+    let evidence = Evidence { program, reference: build.clone(), optimized: build, readers: vec![], dwarf: vec!["row".into()] };
+    NewFinding { finding, class: format!("class {}", line % 2), evidence }
+}
+
+fn work(store: &Store, seed: u64) -> Vec<PlannedUnit> {
+    match store.claim(&key(seed), &wanted()).unwrap() {
+        Claim::Work(units) => units,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn run_all(store: &Store, seeds: impl Iterator<Item = u64>) {
+    for seed in seeds {
+        if let Claim::Work(units) = store.claim(&key(seed), &wanted()).unwrap() {
+            for unit in units {
+                let found = if unit.opt == OptLevel::Og { vec![finding(seed, 3 + seed as u32)] } else { vec![] };
+                store.finish_unit(unit.id, UnitResult { cpu: 0.5, compile_cpu: 0.4, ..UnitResult::default() }, &found).unwrap();
+            }
+            store.release(&key(seed)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_finding_comes_back_as_it_was_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("a.db")).unwrap();
+    let units = work(&store, 1);
+    assert_eq!(units.len(), 3);
+    let ids = store.finish_unit(units[0].id, UnitResult::default(), &[finding(1, 5), finding(1, 6), finding(1, 6)]).unwrap();
+    assert_eq!(ids.len(), 2, "the same complaint twice is one finding");
+    let record = store.finding(ids[0]).unwrap();
+    assert_eq!((record.kind(), record.class.as_str(), &record.program), ("line", "class 1", &key(1)));
+    let evidence = store.evidence(&record).unwrap().unwrap();
+    assert_eq!(evidence, finding(1, 5).evidence);
+    assert!(store.blob(&record.finding.program).unwrap().is_some());
+    assert!(store.finding(FindingId(99)).unwrap_err().to_string().contains("no finding 99"));
+    store.set_triage(ids[0], Some("gcc line -fcrossjumping"), "{}").unwrap();
+    assert_eq!(store.finding(ids[0]).unwrap().class, "gcc line -fcrossjumping");
+    assert_eq!(store.counts().unwrap().distinct, 2);
+}
+
+#[test]
+fn a_failed_unit_gets_one_more_try_and_no_third() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("a.db")).unwrap();
+    let unit = work(&store, 1)[0].id;
+    assert!(store.fail_unit(unit, "the debugger died").unwrap());
+    assert!(work(&store, 1).iter().any(|u| u.id == unit));
+    assert!(!store.fail_unit(unit, "the debugger died again").unwrap());
+    assert!(!work(&store, 1).iter().any(|u| u.id == unit));
+    assert_eq!(store.counts().unwrap().units_in("failed"), 1);
+}
+
+#[test]
+fn a_unit_done_is_never_done_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let store = Store::open(&path).unwrap();
+    let unit = work(&store, 1)[0].id;
+    assert_eq!(store.finish_unit(unit, UnitResult::default(), &[finding(1, 5)]).unwrap().len(), 1);
+    assert_eq!(store.finish_unit(unit, UnitResult::default(), &[finding(1, 7)]).unwrap().len(), 0);
+    assert_eq!(store.counts().unwrap().findings, 1);
+    store.release(&key(1)).unwrap();
+    drop(store);
+    // A new start sees two units left.
+    assert_eq!(work(&Store::open(&path).unwrap(), 1).len(), 2);
+}
+
+#[test]
+fn a_living_process_keeps_its_claim_from_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let first = Store::open(&path).unwrap();
+    work(&first, 1);
+    // The same process through another connection registers as another worker of a living process.
+    let second = Store::open(&path).unwrap();
+    assert_eq!(second.claim(&key(1), &wanted()).unwrap(), Claim::Taken);
+    assert!(matches!(second.claim(&key(2), &wanted()).unwrap(), Claim::Work(_)));
+    first.release(&key(1)).unwrap();
+    assert!(matches!(second.claim(&key(1), &wanted()).unwrap(), Claim::Work(_)));
+}
+
+#[test]
+fn a_rejected_program_loses_its_findings_and_is_not_planned_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("a.db")).unwrap();
+    let units = work(&store, 1);
+    store.finish_unit(units[0].id, UnitResult::default(), &[finding(1, 5)]).unwrap();
+    store.reject(&key(1), "undefined behaviour: overflow").unwrap();
+    assert_eq!(store.claim(&key(1), &wanted()).unwrap(), Claim::Done);
+    let counts = store.counts().unwrap();
+    assert_eq!((counts.findings, counts.rejected, counts.units_in("dropped")), (0, 1, 3));
+    assert_eq!(store.rejections().unwrap().get("undefined behaviour"), Some(&1));
+}
+
+fn snapshot(path: &Path) -> (Vec<UnitRecord>, Vec<String>) {
+    let store = Store::open_existing(path).unwrap();
+    assert_eq!(store.integrity().unwrap(), "ok");
+    let mut findings: Vec<String> = store.findings().unwrap().iter().map(|f| format!("{:?} {:?}", f.program, f.finding)).collect();
+    findings.sort();
+    (store.units().unwrap(), findings)
+}
+
+#[test]
+fn merging_is_idempotent_and_does_not_depend_on_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    run_all(&Store::open(&path("whole.db")).unwrap(), 0..9);
+    for shard in 0..3 {
+        let store = Store::open(&path(&format!("{shard}.db"))).unwrap();
+        run_all(&store, (0..9).filter(|s| s % 3 == shard));
+        // One shard also began what another one finished.
+        if shard == 2 {
+            work(&store, 0);
+        }
+    }
+    for (out, order) in [("forward.db", [0, 1, 2, 2]), ("backward.db", [2, 1, 0, 1])] {
+        let merged = Store::open(&path(out)).unwrap();
+        for shard in order {
+            merged.merge_from(&path(&format!("{shard}.db"))).unwrap();
+        }
+        assert_eq!(merged.merge_from(&path("1.db")).unwrap(), MergeSummary::default());
+        assert_eq!(merged.merge_from(&path(out)).unwrap(), MergeSummary::default());
+        drop(merged);
+        assert_eq!(snapshot(&path(out)), snapshot(&path("whole.db")), "{out}");
+    }
+}
+
+#[test]
+fn strangers_files_are_told_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let garbage = dir.path().join("garbage.db");
+    std::fs::write(&garbage, "this is not a database, not even close to one".repeat(200)).unwrap();
+    let error = Store::open(&garbage).unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+
+    let newer = dir.path().join("newer.db");
+    drop(Store::open(&newer).unwrap());
+    rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 999).unwrap();
+    let error = Store::open(&newer).unwrap_err();
+    assert!(matches!(error, StoreError::Newer { .. }), "{error}");
+
+    let error = Store::open_existing(&dir.path().join("nowhere.db")).unwrap_err();
+    assert!(matches!(error, StoreError::Missing { .. }), "{error}");
+}
+
+#[test]
+fn a_damaged_page_is_an_error_and_not_a_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    run_all(&Store::open(&path).unwrap(), 0..40);
+    rusqlite::Connection::open(&path).unwrap().pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    for at in (8192..bytes.len()).step_by(977) {
+        bytes[at] ^= 0x5a;
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let damaged = match Store::open(&path) {
+        Ok(store) => store.findings().is_err() || store.integrity().map_or(true, |text| text != "ok"),
+        Err(_) => true,
+    };
+    assert!(damaged);
+}
+
+#[test]
+fn a_full_disk_is_named_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let store = Store::open(&path).unwrap();
+    run_all(&store, 0..3);
+    let before = store.counts().unwrap();
+    drop(store);
+    // SQLite's own page limit answers as a full disk does.
+    let store = Store::open(&path).unwrap();
+    store.limit_pages_for_test();
+    let error = (100..2000).find_map(|seed| store.claim(&key(seed), &wanted()).err()).expect("the limit is reached");
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    drop(store);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.integrity().unwrap(), "ok");
+    assert_eq!(store.counts().unwrap().findings, before.findings);
+}
