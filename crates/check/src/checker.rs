@@ -116,6 +116,11 @@ pub struct CheckRun {
     pub commands: Vec<String>,
     /// The optimized trace, for those who show it.
     pub optimized: Arc<Digest>,
+    /// The judged binary; a build of ours lives as long as this value.
+    pub binary: PathBuf,
+    /// Relaxed where the level or a flag allows other results.
+    float_math: FloatMath,
+    _scratch: Option<Arc<Scratch>>,
 }
 
 /// Compiles, traces and judges.
@@ -201,6 +206,8 @@ impl Checker {
         let mut run = self.judge_binary(reference, &binary, opt, float_math)?;
         run.compile_cpu = compile_cpu;
         run.commands.push(command);
+        let scratch = Arc::new(scratch);
+        run._scratch = Some(Arc::clone(&scratch));
         if self.options.invariants.contains(&Invariant::Codegen) && compiler.id.kind != CompilerKind::Rustc {
             let flags = self.flags(program, extra_flags);
             let source = scratch.join(&program.name);
@@ -208,6 +215,23 @@ impl Checker {
             run.violations.extend(codegen::compare(&request, &scratch, &mut run.compile_cpu)?);
         }
         Ok(run)
+    }
+
+    /// Reads the -O0 build of another checker again, with this one's engine and policy; nothing is compiled.
+    /// The other value must outlive the new one.
+    pub fn reread(&self, reference: &Reference) -> Result<Reference, CheckError> {
+        let mut again =
+            self.reference_of(reference.binary.clone(), reference.user_files.clone(), reference.args.clone(), reference.source.clone())?;
+        again.commands = reference.commands.clone();
+        Ok(again)
+    }
+
+    /// Judges the build of another checker's run again, with this one's engine and policy; nothing is compiled.
+    pub fn recheck(&self, reference: &Reference, run: &CheckRun, opt: OptLevel) -> Result<CheckRun, CheckError> {
+        let mut again = self.judge_binary(reference, &run.binary, opt, run.float_math)?;
+        again.commands = run.commands.clone();
+        again._scratch = run._scratch.clone();
+        Ok(again)
     }
 
     /// Judges a pair of binaries built elsewhere. Every file that the reference's debug information names and
@@ -272,6 +296,9 @@ impl Checker {
             trace_cpu: summary.cpu,
             commands: Vec::new(),
             optimized: Arc::new(optimized),
+            binary: binary.to_owned(),
+            float_math,
+            _scratch: None,
         })
     }
 
