@@ -1,6 +1,7 @@
 //! One module per command; the folder listing is the command list.
 
 mod doctor;
+mod passes;
 mod toolchains;
 
 use crate::exit::Ending;
@@ -11,6 +12,7 @@ use clap::Subcommand;
 pub enum Command {
     Doctor(doctor::Args),
     Toolchains(toolchains::Args),
+    Passes(passes::Args),
 }
 
 /// Runs one.
@@ -18,5 +20,6 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
     match command {
         Command::Doctor(args) => doctor::run(args),
         Command::Toolchains(args) => toolchains::run(args),
+        Command::Passes(args) => passes::run(args),
     }
 }

@@ -1,0 +1,176 @@
+//! `trueline passes`: wrong debug-location updates inside LLVM, found on a stock `opt`.
+
+use crate::exit::Ending;
+use anyhow::Context;
+use serde::Serialize;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+use trueline_model::OptLevel;
+use trueline_passes::report::InstructionView;
+use trueline_passes::{Batch, Detail, ErrorKind, FileReport, Operation, Options, ProblemKind, UpdateError, find_hook, page};
+use trueline_toolchain::{Limits, ToolKind, find_tool};
+
+/// Find LLVM passes that update debug locations wrongly, by watching an unmodified `opt`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// LLVM IR (.ll, .bc), lit tests (their RUN lines are followed), C files, or directories of these.
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// The `opt` to watch: a name or a path. Without it, the newest one installed.
+    #[arg(long, value_name = "OPT")]
+    opt_tool: Option<String>,
+    /// Run these passes (in `opt -passes=` syntax) instead of what the file asks for.
+    #[arg(long, value_name = "PASSES")]
+    passes: Option<String>,
+    /// The compiler of C files. Without it, the clang of the version of `opt`.
+    #[arg(long)]
+    cc: Option<String>,
+    /// The level whose pipeline C files and IR without RUN lines go through.
+    #[arg(long, value_name = "LEVEL", default_value = "-O2", allow_hyphen_values = true)]
+    opt: OptLevel,
+    /// A flag for the compilation of C files.
+    #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
+    cflags: Vec<String>,
+    /// Show what rules hid, too.
+    #[arg(long)]
+    all: bool,
+    /// Write a page with the control-flow graphs before and after.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Also run `opt` without the hooks and fail a file whose output differs.
+    #[arg(long)]
+    verify_output: bool,
+    /// Seconds that each run of `opt` may take.
+    #[arg(long, default_value_t = 60)]
+    timeout: u64,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    files: &'a [FileReport],
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Ending> {
+    let started = Instant::now();
+    let options = Options {
+        opt: find_tool(ToolKind::Opt, args.opt_tool.as_deref())?,
+        hook: find_hook()?,
+        passes: args.passes,
+        cc: args.cc,
+        level: args.opt,
+        cflags: args.cflags,
+        limits: Limits::seconds(args.timeout),
+        detail: Detail { hidden: args.all, pictures: args.html.is_some() },
+        compare_output: args.verify_output,
+    };
+    let batch = Batch::collect(&args.inputs);
+    let terminal = std::io::stderr().is_terminal();
+    let reports = batch.run(&options, |done, total| {
+        if terminal && total > 1 && started.elapsed().as_secs() >= 2 {
+            let _ = write!(std::io::stderr(), "\r{done} of {total} files\x1b[K");
+        }
+    });
+    if terminal && started.elapsed().as_secs() >= 2 {
+        let _ = write!(std::io::stderr(), "\r\x1b[K");
+    }
+    if let Some(path) = &args.html {
+        std::fs::write(path, page::page(&reports)).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&Document { schema: "trueline.passes/1", files: &reports })?);
+    } else {
+        print_reports(&reports, &options, started);
+    }
+    ending(&reports)
+}
+
+/// Something found, nothing found, or nothing that could be looked at: the last is an error.
+fn ending(reports: &[FileReport]) -> anyhow::Result<Ending> {
+    let serious = |r: &&FileReport| r.problems.iter().any(|p| p.kind != ProblemKind::Skipped);
+    if reports.iter().any(|r| !r.report.errors.is_empty()) {
+        return Ok(Ending::Found);
+    }
+    match reports.iter().find(serious) {
+        Some(_) if reports.iter().all(|r| !r.problems.is_empty()) => {
+            let first = reports.iter().flat_map(|r| &r.problems).find(|p| p.kind != ProblemKind::Skipped);
+            anyhow::bail!("no file could be analysed; the first problem: {}", first.map_or("", |p| p.message.as_str()))
+        }
+        _ if reports.is_empty() => anyhow::bail!("no .ll, .bc or .c file among the inputs"),
+        _ => Ok(Ending::Clean),
+    }
+}
+
+fn print_reports(reports: &[FileReport], options: &Options, started: Instant) {
+    for report in reports {
+        for problem in &report.problems {
+            eprintln!("{:?}: {}", problem.kind, problem.message);
+        }
+        for error in report.report.errors.iter().chain(&report.report.hidden) {
+            print_error(report, error);
+        }
+    }
+    let sum = |count: fn(&FileReport) -> usize| reports.iter().map(count).sum::<usize>();
+    println!(
+        "{} wrong updates at {} places, {} pairs in {} files · opt {} · {:.1} s",
+        sum(|r| r.report.errors.iter().map(|e| e.instances).sum()),
+        places(reports),
+        sum(|r| r.report.pairs),
+        reports.len(),
+        options.opt.version,
+        started.elapsed().as_secs_f64()
+    );
+    let mut losses: Vec<&String> = reports.iter().flat_map(|r| &r.report.losses).collect();
+    losses.sort();
+    losses.dedup();
+    losses.iter().for_each(|loss| eprintln!("not observed: {loss}"));
+}
+
+/// Distinct places in LLVM over all files.
+fn places(reports: &[FileReport]) -> usize {
+    let all = reports.iter().flat_map(|r| &r.report.errors);
+    all.map(|e| (&e.pass, &e.site.function, e.site.address)).collect::<std::collections::BTreeSet<_>>().len()
+}
+
+fn place_of(view: &InstructionView) -> String {
+    match view.line {
+        Some(line) => format!("{} in {}, line {line}", view.text, view.block),
+        None => format!("{} in {}, no line", view.text, view.block),
+    }
+}
+
+fn print_error(report: &FileReport, error: &UpdateError) {
+    let head = match (error.hidden_by, error.kind) {
+        (Some(_), _) => "HIDDEN   ",
+        (None, ErrorKind::Lost) => "LOST     ",
+        (None, ErrorKind::Incorrect) => "INCORRECT",
+    };
+    let operation = |operation: Operation| format!("{operation:?}").to_lowercase();
+    println!("{head} {} · {} · {}", error.pass, error.function, report.file.display());
+    println!("  destination  {}", place_of(&error.dst));
+    for source in &error.srcs {
+        println!("  source       {}", place_of(source));
+    }
+    let manipulation = format!("{:?}", error.manipulation).to_lowercase();
+    println!("  operation    expected {}, observed {} ({manipulation})", operation(error.expected), operation(error.observed));
+    if let Some(evidence) = &error.evidence {
+        println!(
+            "  evidence     {} (line {}) is on a path through the destination, on none through a source",
+            evidence.block, evidence.line
+        );
+    }
+    println!("  site         {}", error.site.chain.join(" → "));
+    println!("  skeleton     {}", error.skeleton);
+    if let Some(rule) = error.hidden_by {
+        println!("  rule         {}: {} (LLVM's guide: {})", rule.name(), rule.reason(), rule.section());
+    }
+    if error.instances > 1 {
+        println!("  instances    {}", error.instances);
+    }
+    println!();
+}

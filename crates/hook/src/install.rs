@@ -1,0 +1,308 @@
+//! Finds the functions to hook in the libLLVM that is loaded and hooks them; refuses when it is not one
+//! we know how to observe.
+
+use crate::capi::{self, Api};
+use crate::image::{self, Image};
+use crate::patch::{Frame, Pool};
+use crate::recorder::{PassHook, Recorder, Unit, Watch};
+use crate::stream::Stream;
+use crate::unwind::Unwinder;
+use crate::wire::{EventKind, MAGIC, Record};
+use std::cell::UnsafeCell;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::thread::ThreadId;
+
+/// The oldest version whose symbols and layouts were checked.
+const OLDEST: u32 = 13;
+
+/// The recorder belongs to the thread that loaded the library, which is the one that runs passes; events
+/// of other threads are not ours.
+struct Owned {
+    thread: ThreadId,
+    recorder: UnsafeCell<Recorder>,
+}
+
+// SAFETY: the recorder is only touched after checking that the current thread is its owner.
+unsafe impl Sync for Owned {}
+// SAFETY: it never leaves the static.
+unsafe impl Send for Owned {}
+
+static RECORDER: OnceLock<Owned> = OnceLock::new();
+
+/// Runs `action` on the recorder when this is its thread.
+fn with(action: impl FnOnce(&mut Recorder)) {
+    if let Some(owned) = RECORDER.get()
+        && std::thread::current().id() == owned.thread
+    {
+        // SAFETY: one thread, and hooks do not nest: nothing the recorder calls is hooked.
+        action(unsafe { &mut *owned.recorder.get() });
+    }
+}
+
+/// What is hooked, apart from passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Hook {
+    Construct,
+    Clone,
+    Destroy,
+    Move,
+    Remove,
+    Replace,
+    Merge,
+    Drop,
+    Track,
+    Retrack,
+    Untrack,
+    Block,
+}
+
+impl Hook {
+    const ALL: [Hook; 12] = [
+        Hook::Construct,
+        Hook::Clone,
+        Hook::Destroy,
+        Hook::Move,
+        Hook::Remove,
+        Hook::Replace,
+        Hook::Merge,
+        Hook::Drop,
+        Hook::Track,
+        Hook::Retrack,
+        Hook::Untrack,
+        Hook::Block,
+    ];
+
+    /// Beginnings of the mangled names of the functions that do this, in all versions.
+    fn prefixes(self) -> &'static [&'static str] {
+        match self {
+            Hook::Construct => &["_ZN4llvm11InstructionC2E", "_ZN4llvm11InstructionC1E"],
+            Hook::Clone => &["_ZNK4llvm11Instruction5cloneEv"],
+            Hook::Destroy => &["_ZN4llvm11InstructionD2Ev", "_ZN4llvm11InstructionD1Ev"],
+            Hook::Move => &[
+                "_ZN4llvm11Instruction10moveBeforeE",
+                "_ZN4llvm11Instruction9moveAfterE",
+                "_ZN4llvm11Instruction20moveBeforePreservingE",
+                "_ZN4llvm11Instruction19moveAfterPreservingE",
+            ],
+            Hook::Remove => &["_ZN4llvm11Instruction16removeFromParentEv"],
+            Hook::Replace => &["_ZN4llvm5Value18replaceAllUsesWithEPS0_", "_ZN4llvm5Value26replaceNonMetadataUsesWithEPS0_"],
+            Hook::Merge => &["_ZN4llvm11Instruction19applyMergedLocationE"],
+            Hook::Drop => &["_ZN4llvm11Instruction12dropLocationEv"],
+            Hook::Track => &["_ZN4llvm16MetadataTracking5trackEPv"],
+            Hook::Retrack => &["_ZN4llvm16MetadataTracking7retrackEPv"],
+            Hook::Untrack => &["_ZN4llvm16MetadataTracking7untrackEPv"],
+            Hook::Block => &["_ZN4llvm10BasicBlockC2E", "_ZN4llvm10BasicBlockC1E"],
+        }
+    }
+
+    /// Without these there is nothing to analyse.
+    fn required(self) -> bool {
+        matches!(self, Hook::Construct | Hook::Clone | Hook::Destroy | Hook::Replace | Hook::Track | Hook::Retrack)
+    }
+
+    /// What is lost without it.
+    fn loss(self) -> &'static str {
+        match self {
+            Hook::Move => "moves are only seen by comparing blocks",
+            Hook::Remove => "taking an instruction out of its block is not seen",
+            Hook::Merge => "merged locations are only seen by their value",
+            Hook::Drop => "explicit drops look like missing locations",
+            Hook::Block => "a new block at the address of a deleted one looks like the old one",
+            Hook::Untrack => "cleared locations are only seen by their value",
+            _ => "nothing can be observed",
+        }
+    }
+}
+
+extern "C" fn before_call(frame: &Frame, id: u32) {
+    with(|r| match Hook::ALL[id as usize] {
+        Hook::Construct => r.constructed(frame),
+        Hook::Clone => r.cloning(frame),
+        Hook::Destroy => r.destroyed(frame),
+        Hook::Move => r.called(frame, EventKind::Move),
+        Hook::Remove => r.called(frame, EventKind::Remove),
+        Hook::Replace => r.called(frame, EventKind::Replace),
+        Hook::Merge => r.called(frame, EventKind::Merge),
+        Hook::Drop => r.called(frame, EventKind::Drop),
+        // track(slot, metadata, owner), retrack(old slot, metadata, new slot), untrack(slot, metadata)
+        Hook::Track => r.tracked(frame, frame.rdi, frame.rsi),
+        Hook::Retrack => r.tracked(frame, frame.rdx, frame.rsi),
+        Hook::Untrack => r.tracked(frame, frame.rdi, 0),
+        Hook::Block => r.block_constructed(frame),
+    });
+}
+
+extern "C" fn before_pass(frame: &Frame, id: u32) {
+    with(|r| r.pass_started(frame, id));
+}
+
+extern "C" fn after_pass(preserved: u64, _id: u32) {
+    with(|r| r.pass_finished(preserved));
+}
+
+extern "C" fn at_exit() {
+    with(Recorder::finish);
+}
+
+/// A function of libLLVM: address and size.
+type Target = (u64, u64);
+
+#[derive(Default)]
+struct Targets {
+    calls: Vec<(Hook, Target)>,
+    passes: Vec<(PassHook, Target)>,
+}
+
+impl Targets {
+    fn find(image: &Image) -> Self {
+        let mut targets = Self::default();
+        image.for_each_function(|name, at, size| {
+            if !name.starts_with(b"_ZN") {
+                return;
+            }
+            let Ok(name) = std::str::from_utf8(name) else { return };
+            if let Some(hook) = Hook::ALL.into_iter().find(|h| h.prefixes().iter().any(|p| name.starts_with(p))) {
+                targets.calls.push((hook, (at, size)));
+            } else if let Some(pass) = pass_of(name) {
+                targets.passes.push((pass, (at, size)));
+            }
+        });
+        // Complete-object and base-object constructors are one function under two names.
+        targets.calls.sort_by_key(|(hook, target)| (target.0, *hook as u32));
+        targets.calls.dedup_by_key(|(_, target)| target.0);
+        targets.passes.sort_by_key(|(_, target)| target.0);
+        targets.passes.dedup_by_key(|(_, target)| target.0);
+        targets
+    }
+
+    fn missing(&self) -> Vec<Hook> {
+        Hook::ALL.into_iter().filter(|hook| !self.calls.iter().any(|(h, _)| h == hook)).collect()
+    }
+}
+
+/// The pass whose `run` has this mangled name.
+fn pass_of(name: &str) -> Option<PassHook> {
+    let (front, arguments) = name.split_once("3runER")?;
+    let class = front.rsplit(|c: char| c.is_ascii_digit()).next().filter(|c| c.ends_with("Pass"))?;
+    let unit = if arguments.starts_with("NS_8FunctionERNS_15AnalysisManager") {
+        Unit::Function
+    } else if arguments.starts_with("NS_4LoopERNS_15AnalysisManager") {
+        Unit::Loop
+    } else if arguments.starts_with("NS_8LoopNestERNS_15AnalysisManager") {
+        Unit::LoopNest
+    } else if arguments.starts_with("NS_6ModuleERNS_15AnalysisManager") {
+        Unit::Module
+    } else if arguments.starts_with("NS_13LazyCallGraph3SCCERNS_15AnalysisManager") {
+        Unit::Component
+    } else {
+        return None;
+    };
+    let watch = if class.contains("Print")
+        || class.contains("Verif")
+        || class.contains("Writer")
+        || class.contains("Viewer")
+        || class.contains("Lint")
+    {
+        Watch::Pure
+    } else if class.contains("Debugify") {
+        Watch::Ignore
+    } else {
+        Watch::Observe
+    };
+    Some(PassHook { name: class.to_owned(), unit, watch })
+}
+
+/// The major version, from the library's file name: `libLLVM-16.so.1`, `libLLVM.so.19.1`.
+fn major_of(path: &str) -> Option<u32> {
+    let file = path.rsplit('/').next()?.strip_prefix("libLLVM")?;
+    let digits = file.trim_start_matches(|c: char| !c.is_ascii_digit());
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// Installs all hooks; the stream says what came of it. Leaves a process without libLLVM alone.
+pub fn install(output: &Path) {
+    let Some(image) = image::find_llvm() else {
+        // The driver of a toolchain is often a shell script: only programs linked with libLLVM matter.
+        return;
+    };
+    let Some(mut stream) = Stream::create(output) else {
+        eprintln!("trueline: cannot write {}", output.display());
+        return;
+    };
+    stream.write(MAGIC);
+    let refuse = |mut stream: Stream, reason: String| {
+        let mut encoder = crate::wire::Encoder::default();
+        encoder.record(&Record::Refused(reason));
+        stream.write(&encoder.bytes);
+        stream.finish();
+    };
+    let Some(major) = major_of(&image.path).filter(|major| *major >= OLDEST) else {
+        return refuse(stream, format!("{} is not an LLVM of version {OLDEST} or later", image.path));
+    };
+    let api = match Api::resolve() {
+        Ok(api) => api,
+        Err(symbol) => return refuse(stream, format!("{} does not export {symbol}", image.path)),
+    };
+    let targets = Targets::find(&image);
+    let missing = targets.missing();
+    if let Some(hook) = missing.iter().find(|h| h.required()) {
+        return refuse(stream, format!("{} does not export {}", image.path, hook.prefixes()[0]));
+    }
+    let Some(mut pool) = Pool::near(&image) else {
+        return refuse(stream, "no memory within reach of libLLVM".to_owned());
+    };
+    let unwinder = Unwinder::new(&image);
+    let all_preserved = capi::lookup("_ZN4llvm17PreservedAnalyses14AllAnalysesKeyE").map_or(0, |at| at as u64);
+
+    let mut losses: Vec<String> = missing.iter().map(|h| h.loss().to_owned()).collect();
+    if unwinder.is_none() {
+        losses.push("call sites are unknown: libLLVM has no unwind table".to_owned());
+    }
+    let mut recorder = Recorder::new(api, stream, unwinder, all_preserved);
+    for (pass, _) in &targets.passes {
+        recorder.passes.push(PassHook { name: pass.name.clone(), unit: pass.unit, watch: pass.watch });
+    }
+    for (hook, (at, size)) in &targets.calls {
+        if let Err(reason) = pool.observe(*at, *size, before_call, *hook as u32) {
+            if hook.required() {
+                recorder.emit(&Record::Refused(format!("{} of {} cannot be hooked: {reason}", hook.prefixes()[0], image.path)));
+                return recorder.finish();
+            }
+            losses.push(format!("{}: {reason}", hook.loss()));
+        }
+    }
+    for (index, (pass, (at, size))) in targets.passes.iter().enumerate() {
+        if let Err(reason) = pool.surround(*at, *size, before_pass, after_pass, index as u32) {
+            losses.push(format!("{} is not watched: {reason}", pass.name));
+        }
+    }
+    recorder.emit(&Record::Header { major, library: image.path.clone(), losses });
+    let owned = Owned { thread: std::thread::current().id(), recorder: UnsafeCell::new(recorder) };
+    let _ = RECORDER.set(owned);
+    // SAFETY: registers a plain function to run at exit.
+    unsafe { libc::atexit(at_exit) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_library_names() {
+        assert_eq!(major_of("/lib/x86_64-linux-gnu/libLLVM-16.so.1"), Some(16));
+        assert_eq!(major_of("/usr/lib/libLLVM.so.19.1"), Some(19));
+        assert_eq!(major_of("libLLVM.so"), None);
+    }
+
+    #[test]
+    fn a_pass_is_recognised_by_its_mangled_run() {
+        let name = "_ZN4llvm8LICMPass3runERNS_4LoopERNS_15AnalysisManagerIS1_JRNS_27LoopStandardAnalysisResultsEEEES5_RNS_10LPMUpdaterE";
+        let pass = pass_of(name).unwrap();
+        assert_eq!((pass.name.as_str(), pass.unit, pass.watch), ("LICMPass", Unit::Loop, Watch::Observe));
+        assert!(pass_of("_ZN4llvm11Instruction5cloneEv").is_none());
+        let printer = pass_of("_ZN4llvm17PrintFunctionPass3runERNS_8FunctionERNS_15AnalysisManagerIS1_JEEE").unwrap();
+        assert_eq!(printer.watch, Watch::Pure);
+    }
+}

@@ -1,0 +1,388 @@
+//! The state behind the hooks: which pass runs, what it did so far, and the stream it goes to.
+//!
+//! A pass that runs other passes is abandoned when the first of them starts, so that every event belongs
+//! to the innermost pass. Snapshots are kept from one pass to the next as long as nothing can have
+//! changed in between, and none is taken after a pass that manipulated nothing.
+
+use crate::capi::{Api, Ref};
+use crate::patch::Frame;
+use crate::snapshot;
+use crate::stream::Stream;
+use crate::unwind::{Registers, Unwinder};
+use crate::wire::{Encoder, EventKind, Record};
+use std::collections::{HashMap, HashSet};
+
+/// What a pass runs on, which says how to get at its functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// One function.
+    Function,
+    /// One loop of a function.
+    Loop,
+    /// A nest of loops of a function.
+    LoopNest,
+    /// The whole module.
+    Module,
+    /// A component of the call graph.
+    Component,
+}
+
+/// A hooked pass.
+pub struct PassHook {
+    /// Its class.
+    pub name: String,
+    /// What it runs on.
+    pub unit: Unit,
+    /// Whether it is worth observing.
+    pub watch: Watch,
+}
+
+/// Whether a pass is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Snapshots and events.
+    Observe,
+    /// It changes nothing: printers, verifiers.
+    Pure,
+    /// It changes the IR in ways that are no updates: debugify.
+    Ignore,
+}
+
+struct Running {
+    hook: u32,
+    /// Stack pointer at its start: unwinding stops here.
+    limit: u64,
+    /// The functions of its unit.
+    functions: Vec<Ref>,
+    /// The module, when functions may come and go.
+    module: Option<Ref>,
+    /// Whether a manipulation happened.
+    manipulated: bool,
+    abandoned: bool,
+}
+
+/// The one recorder of the process.
+pub struct Recorder {
+    api: Api,
+    /// Names and kinds of the hooked passes, by hook number.
+    pub passes: Vec<PassHook>,
+    all_preserved: u64,
+    stream: Stream,
+    encoder: Encoder,
+    unwinder: Option<Unwinder>,
+    frames: Vec<(u64, u64)>,
+    stacks: HashMap<Vec<(u64, u64)>, u32>,
+    locations: HashSet<u64>,
+    /// Distance of the location from the start of an instruction, learnt from the first one that has one.
+    location_offset: Option<u64>,
+    running: Vec<Running>,
+    /// Instructions created or moved by the running pass: only their location writes matter.
+    touched: HashSet<u64>,
+    /// An instruction whose clone is being constructed.
+    cloning: Option<u64>,
+    snapshots: HashMap<u64, u32>,
+    next_snapshot: u32,
+}
+
+impl Recorder {
+    /// A recorder that writes to `stream`.
+    pub fn new(api: Api, stream: Stream, unwinder: Option<Unwinder>, all_preserved: u64) -> Self {
+        Self {
+            api,
+            passes: Vec::new(),
+            all_preserved,
+            stream,
+            encoder: Encoder::default(),
+            unwinder,
+            frames: Vec::new(),
+            stacks: HashMap::new(),
+            locations: HashSet::new(),
+            location_offset: None,
+            running: Vec::new(),
+            touched: HashSet::new(),
+            cloning: None,
+            snapshots: HashMap::new(),
+            next_snapshot: 0,
+        }
+    }
+
+    /// Appends a record.
+    pub fn emit(&mut self, record: &Record) {
+        self.encoder.record(record);
+        self.stream.write(&self.encoder.bytes);
+        self.encoder.bytes.clear();
+    }
+
+    /// Ends the stream.
+    pub fn finish(&mut self) {
+        self.stream.finish();
+    }
+
+    /// Whether events are of interest now.
+    fn active(&self) -> bool {
+        self.running.last().is_some_and(|r| !r.abandoned && self.passes[r.hook as usize].watch == Watch::Observe)
+    }
+
+    // ---- passes
+
+    /// A pass begins.
+    pub fn pass_started(&mut self, frame: &Frame, hook: u32) {
+        if let Some(outer) = self.running.last_mut()
+            && !outer.abandoned
+        {
+            outer.abandoned = true;
+            if self.passes[outer.hook as usize].watch == Watch::Observe {
+                self.emit(&Record::PassAbandoned);
+                // Whatever it changed so far was not looked at.
+                self.snapshots.clear();
+            }
+        }
+        let (unit, watch) = (self.passes[hook as usize].unit, self.passes[hook as usize].watch);
+        let (functions, module) = if watch == Watch::Observe { self.functions_of(unit, frame.rdx) } else { (Vec::new(), None) };
+        self.touched.clear();
+        self.cloning = None;
+        if watch == Watch::Observe {
+            let before = functions.iter().map(|f| self.snapshot(*f, Cached::Allowed)).collect();
+            let name = match functions.as_slice() {
+                [one] if unit != Unit::Module => snapshot::value_name(&self.api, *one),
+                _ => String::new(),
+            };
+            let pass = self.passes[hook as usize].name.clone();
+            self.emit(&Record::PassStart { pass, unit: name, before });
+        }
+        self.running.push(Running { hook, limit: frame.caller_sp(), functions, module, manipulated: false, abandoned: false });
+    }
+
+    /// The innermost pass ended and returned `preserved`.
+    pub fn pass_finished(&mut self, preserved: u64) {
+        let Some(pass) = self.running.pop() else { return };
+        let hook = &self.passes[pass.hook as usize];
+        match hook.watch {
+            Watch::Pure => return,
+            Watch::Ignore => {
+                self.snapshots.clear();
+                return;
+            }
+            Watch::Observe => {}
+        }
+        if pass.abandoned {
+            self.snapshots.clear();
+            return;
+        }
+        let unit = hook.unit;
+        let mut after = Vec::new();
+        if pass.manipulated {
+            // Functions may have come or gone: list those of the module again.
+            let functions = pass.module.map_or(pass.functions, |module| self.defined_functions(module));
+            after = functions.iter().map(|f| self.snapshot(*f, Cached::Refused)).collect();
+        } else if !self.everything_preserved(preserved) {
+            match unit {
+                Unit::Module | Unit::Component => self.snapshots.clear(),
+                _ => self.snapshots.retain(|at, _| !pass.functions.iter().any(|f| *f as u64 == *at)),
+            }
+        }
+        self.emit(&Record::PassFinish { after });
+        self.touched.clear();
+    }
+
+    /// Whether a `PreservedAnalyses` says "all": its set of identifiers, an LLVM SmallPtrSet, holds the one
+    /// key that stands for all of them.
+    fn everything_preserved(&self, preserved: u64) -> bool {
+        if preserved == 0 || self.all_preserved == 0 {
+            return false;
+        }
+        // SAFETY: the pass returned the address of the object it filled in; the set begins with the
+        // addresses of its inline and current arrays, and the current one has at least two slots.
+        unsafe {
+            let current = *(preserved as *const u64).add(1);
+            current != 0 && *(current as *const u64) == self.all_preserved
+        }
+    }
+
+    /// The functions of a unit, and the module when the unit may gain or lose functions.
+    fn functions_of(&self, unit: Unit, at: u64) -> (Vec<Ref>, Option<Ref>) {
+        if at == 0 {
+            return (Vec::new(), None);
+        }
+        // SAFETY: `at` is the unit that LLVM passes to the pass. The offsets used are those of LoopBase
+        // (parent, sub-loops, blocks), LoopNest (depth, loops) and LazyCallGraph::SCC (outer, nodes; graph,
+        // function), which are the same in LLVM 13 to 19.
+        unsafe {
+            let word = |at: u64, index: usize| *(at as *const u64).add(index);
+            let function_of_loop = |at: u64| (self.api.function_of_block)(word(word(at, 4), 0) as Ref);
+            match unit {
+                Unit::Function => (vec![at as Ref], None),
+                Unit::Loop => (vec![function_of_loop(at)], None),
+                Unit::LoopNest => (vec![function_of_loop(word(word(at, 1), 0))], None),
+                Unit::Module => (self.defined_functions(at as Ref), Some(at as Ref)),
+                Unit::Component => {
+                    let node = word(word(at, 1), 0);
+                    let module = (self.api.module_of)(word(node, 1) as Ref);
+                    (self.defined_functions(module), Some(module))
+                }
+            }
+        }
+    }
+
+    fn defined_functions(&self, module: Ref) -> Vec<Ref> {
+        let mut functions = Vec::new();
+        // SAFETY: a live module's list of functions.
+        unsafe {
+            let mut function = (self.api.first_function)(module);
+            while !function.is_null() {
+                if !(self.api.first_block)(function).is_null() {
+                    functions.push(function);
+                }
+                function = (self.api.next_function)(function);
+            }
+        }
+        functions
+    }
+
+    /// The number of a snapshot of the function, taken now unless one is known to be still true.
+    fn snapshot(&mut self, function: Ref, cached: Cached) -> u32 {
+        if let (Cached::Allowed, Some(id)) = (cached, self.snapshots.get(&(function as u64))) {
+            return *id;
+        }
+        let api = self.api;
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        // SAFETY: a live function of the running unit.
+        let record = unsafe { snapshot::take(&api, function, |inst, location| found.push((inst as u64, location as u64))) };
+        if self.location_offset.is_none() {
+            self.location_offset = found.first().and_then(|(inst, location)| learn_offset(*inst, *location));
+        }
+        found.into_iter().for_each(|(_, location)| self.define_location(location));
+        self.next_snapshot += 1;
+        let id = self.next_snapshot;
+        self.emit(&Record::Snapshot { id, function: record });
+        self.snapshots.insert(function as u64, id);
+        id
+    }
+
+    fn define_location(&mut self, at: u64) {
+        if !self.locations.insert(at) {
+            return;
+        }
+        let (api, location) = (self.api, at as Ref);
+        // SAFETY: a live DILocation; locations belong to the context and outlive the pass.
+        let record = unsafe {
+            let scope = (api.scope)(location);
+            let file = if scope.is_null() { std::ptr::null_mut() } else { (api.file_of_scope)(scope) };
+            let mut length = 0u32;
+            let name = if file.is_null() { std::ptr::null() } else { (api.file_name)(file, &raw mut length) };
+            let file = if name.is_null() {
+                String::new()
+            } else {
+                String::from_utf8_lossy(std::slice::from_raw_parts(name.cast(), length as usize)).into_owned()
+            };
+            let inlined_at = (api.inlined_at)(location) as u64;
+            Record::Location { at, line: (api.line)(location), column: (api.column)(location), scope: scope as u64, inlined_at, file }
+        };
+        self.emit(&record);
+    }
+
+    // ---- events
+
+    fn event(&mut self, frame: &Frame, kind: EventKind, inst: u64, other: u64) {
+        if matches!(kind, EventKind::Create | EventKind::Clone | EventKind::Move | EventKind::Replace) {
+            self.running.last_mut().expect("a pass runs").manipulated = true;
+        }
+        let stack = if kind == EventKind::Death { 0 } else { self.stack(frame) };
+        self.emit(&Record::Event { kind, inst, other, stack });
+    }
+
+    fn stack(&mut self, frame: &Frame) -> u32 {
+        let Some(unwinder) = &mut self.unwinder else { return 0 };
+        let limit = self.running.last().expect("a pass runs").limit;
+        let registers = Registers { pc: frame.return_address, sp: frame.caller_sp(), rbp: frame.rbp };
+        unwinder.walk(registers, limit, &mut self.frames);
+        if let Some(id) = self.stacks.get(&self.frames) {
+            return *id;
+        }
+        let id = self.stacks.len() as u32 + 1;
+        self.stacks.insert(self.frames.clone(), id);
+        let frames = self.frames.clone();
+        self.emit(&Record::Stack { id, frames });
+        id
+    }
+
+    /// An instruction is about to be constructed.
+    pub fn constructed(&mut self, frame: &Frame) {
+        let original = self.cloning.take();
+        if !self.active() {
+            return;
+        }
+        self.touched.insert(frame.rdi);
+        match original {
+            Some(original) => self.event(frame, EventKind::Clone, frame.rdi, original),
+            None => self.event(frame, EventKind::Create, frame.rdi, 0),
+        }
+    }
+
+    /// `Instruction::clone` was called: the next construction is the copy.
+    pub fn cloning(&mut self, frame: &Frame) {
+        if self.active() {
+            self.cloning = Some(frame.rdi);
+        }
+    }
+
+    /// An instruction is about to be destroyed.
+    pub fn destroyed(&mut self, frame: &Frame) {
+        if self.active() {
+            self.touched.remove(&frame.rdi);
+            self.event(frame, EventKind::Death, frame.rdi, 0);
+        } else if self.running.is_empty() {
+            self.snapshots.clear();
+        }
+    }
+
+    /// A basic block is about to be constructed.
+    pub fn block_constructed(&mut self, frame: &Frame) {
+        if self.active() {
+            self.emit(&Record::Event { kind: EventKind::BlockCreate, inst: frame.rdi, other: 0, stack: 0 });
+        }
+    }
+
+    /// One of the functions whose `this` is an instruction was called.
+    pub fn called(&mut self, frame: &Frame, kind: EventKind) {
+        if !self.active() {
+            return;
+        }
+        if matches!(kind, EventKind::Move | EventKind::Remove) {
+            self.touched.insert(frame.rdi);
+        }
+        let other = if kind == EventKind::Replace { frame.rsi } else { 0 };
+        self.event(frame, kind, frame.rdi, other);
+    }
+
+    /// A reference at `slot` is about to point to the metadata at `to` (0: to nothing any more).
+    pub fn tracked(&mut self, frame: &Frame, slot: u64, to: u64) {
+        if !self.active() {
+            return;
+        }
+        let Some(inst) = self.location_offset.map(|offset| slot.wrapping_sub(offset)) else { return };
+        if !self.touched.contains(&inst) {
+            return;
+        }
+        if to == 0 {
+            self.event(frame, EventKind::ClearLocation, inst, 0);
+        } else {
+            self.define_location(to);
+            self.event(frame, EventKind::SetLocation, inst, to);
+        }
+    }
+}
+
+/// Whether an earlier snapshot may stand in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cached {
+    Allowed,
+    Refused,
+}
+
+/// Finds the word of an instruction that holds its location.
+fn learn_offset(inst: u64, location: u64) -> Option<u64> {
+    const WORDS: u64 = 10; // an Instruction is 72 bytes in LLVM 13 to 19
+    // SAFETY: within the instruction's own allocation.
+    (0..WORDS).map(|i| i * 8).find(|offset| unsafe { *((inst + offset) as *const u64) } == location)
+}

@@ -1,0 +1,444 @@
+//! The record format between the preloaded library and its reader: a magic number, then tagged records,
+//! little endian, strings with a 32-bit length. A file that ends in the middle of a record (the process
+//! crashed) is read up to there.
+
+/// First bytes of every stream; the digit is the format's version.
+pub const MAGIC: &[u8; 8] = b"TLHOOK1\n";
+
+/// One record, as read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// The library that was hooked.
+    Header {
+        /// Major version of LLVM.
+        major: u32,
+        /// Path of the libLLVM that is loaded.
+        library: String,
+        /// What could not be hooked, in words.
+        losses: Vec<String>,
+    },
+    /// The library declined to hook, and why.
+    Refused(String),
+    /// A call stack, innermost frame first: (return address, start of the function), both relative to
+    /// libLLVM's load address.
+    Stack {
+        /// Number used by later records.
+        id: u32,
+        /// The frames.
+        frames: Vec<(u64, u64)>,
+    },
+    /// A debug location met for the first time.
+    Location {
+        /// Address of the DILocation.
+        at: u64,
+        /// Line, 0 for compiler-generated.
+        line: u32,
+        /// Column.
+        column: u32,
+        /// Address of the scope.
+        scope: u64,
+        /// Address of the inlined-at location, 0 when there is none.
+        inlined_at: u64,
+        /// File of the scope.
+        file: String,
+    },
+    /// A function's blocks and instructions.
+    Snapshot {
+        /// Number used by later records.
+        id: u32,
+        /// The function.
+        function: FunctionRecord,
+    },
+    /// A pass begins on a unit; the snapshots show every function of the unit.
+    PassStart {
+        /// Class of the pass, `LICMPass`.
+        pass: String,
+        /// What it runs on.
+        unit: String,
+        /// Snapshots of the functions before.
+        before: Vec<u32>,
+    },
+    /// The innermost pass ended; `after` is empty when it manipulated nothing.
+    PassFinish {
+        /// Snapshots of the functions after.
+        after: Vec<u32>,
+    },
+    /// The innermost pass turned out to run other passes and is not observed itself.
+    PassAbandoned,
+    /// Something happened to an instruction.
+    Event {
+        /// What.
+        kind: EventKind,
+        /// The instruction.
+        inst: u64,
+        /// The other value: clone's original, replacement, location written; else 0.
+        other: u64,
+        /// The call stack.
+        stack: u32,
+    },
+}
+
+/// What happened to an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum EventKind {
+    /// Constructed.
+    Create = 1,
+    /// Constructed as a copy of `other`.
+    Clone = 2,
+    /// Moved by one of the move functions.
+    Move = 3,
+    /// Taken out of its block, alive.
+    Remove = 4,
+    /// All its uses now use `other`.
+    Replace = 5,
+    /// `applyMergedLocation`.
+    Merge = 6,
+    /// `dropLocation`.
+    Drop = 7,
+    /// Its location became `other`.
+    SetLocation = 8,
+    /// Its location was taken away.
+    ClearLocation = 9,
+    /// Destroyed.
+    Death = 10,
+    /// A basic block (not an instruction) was constructed.
+    BlockCreate = 11,
+}
+
+impl EventKind {
+    fn from_u8(value: u8) -> Option<Self> {
+        use EventKind::*;
+        [Create, Clone, Move, Remove, Replace, Merge, Drop, SetLocation, ClearLocation, Death, BlockCreate]
+            .into_iter()
+            .find(|k| *k as u8 == value)
+    }
+}
+
+/// A function as it is at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionRecord {
+    /// Its address.
+    pub at: u64,
+    /// Its name.
+    pub name: String,
+    /// Whether it has a DISubprogram.
+    pub has_subprogram: bool,
+    /// Arguments without a name, which take the first numbers.
+    pub unnamed_arguments: u32,
+    /// Its blocks, the entry first.
+    pub blocks: Vec<BlockRecord>,
+}
+
+/// A basic block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockRecord {
+    /// Its address.
+    pub at: u64,
+    /// Its name, empty when it is numbered.
+    pub name: String,
+    /// Addresses of its successors, in terminator order.
+    pub successors: Vec<u64>,
+    /// The successor that a constant condition always chooses, 0 when the condition is not constant.
+    pub decided: u64,
+    /// Its instructions.
+    pub instructions: Vec<InstructionRecord>,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InstructionRecord {
+    /// Its address.
+    pub at: u64,
+    /// LLVM-C opcode number, which is the same in all versions.
+    pub opcode: u8,
+    /// True when it has no result.
+    pub is_void: bool,
+    /// Address of its DILocation, 0 for none.
+    pub location: u64,
+    /// Its name, empty when it is numbered.
+    pub name: String,
+    /// Name of the function it calls, when it does so directly.
+    pub callee: String,
+    /// Addresses of its operands.
+    pub operands: Vec<u64>,
+}
+
+mod tag {
+    pub const HEADER: u8 = 1;
+    pub const REFUSED: u8 = 2;
+    pub const STACK: u8 = 3;
+    pub const LOCATION: u8 = 4;
+    pub const SNAPSHOT: u8 = 5;
+    pub const PASS_START: u8 = 6;
+    pub const PASS_FINISH: u8 = 7;
+    pub const PASS_ABANDONED: u8 = 8;
+    pub const EVENT: u8 = 9;
+}
+
+/// Appends records to a buffer.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    /// The bytes so far; the owner takes them away.
+    pub bytes: Vec<u8>,
+}
+
+impl Encoder {
+    /// One byte.
+    pub fn u8(&mut self, v: u8) {
+        self.bytes.push(v);
+    }
+    /// 32 bits.
+    pub fn u32(&mut self, v: u32) {
+        self.bytes.extend_from_slice(&v.to_le_bytes());
+    }
+    /// 64 bits.
+    pub fn u64(&mut self, v: u64) {
+        self.bytes.extend_from_slice(&v.to_le_bytes());
+    }
+    /// Text.
+    pub fn text(&mut self, v: &[u8]) {
+        self.u32(v.len() as u32);
+        self.bytes.extend_from_slice(v);
+    }
+    fn ids(&mut self, ids: &[u32]) {
+        self.u32(ids.len() as u32);
+        ids.iter().for_each(|id| self.u32(*id));
+    }
+
+    /// Appends one record.
+    pub fn record(&mut self, record: &Record) {
+        match record {
+            Record::Header { major, library, losses } => {
+                self.u8(tag::HEADER);
+                self.u32(*major);
+                self.text(library.as_bytes());
+                self.u32(losses.len() as u32);
+                losses.iter().for_each(|loss| self.text(loss.as_bytes()));
+            }
+            Record::Refused(reason) => {
+                self.u8(tag::REFUSED);
+                self.text(reason.as_bytes());
+            }
+            Record::Stack { id, frames } => {
+                self.u8(tag::STACK);
+                self.u32(*id);
+                self.u32(frames.len() as u32);
+                for (at, function) in frames {
+                    self.u64(*at);
+                    self.u64(*function);
+                }
+            }
+            Record::Location { at, line, column, scope, inlined_at, file } => {
+                self.u8(tag::LOCATION);
+                self.u64(*at);
+                self.u32(*line);
+                self.u32(*column);
+                self.u64(*scope);
+                self.u64(*inlined_at);
+                self.text(file.as_bytes());
+            }
+            Record::Snapshot { id, function } => {
+                self.u8(tag::SNAPSHOT);
+                self.u32(*id);
+                self.function(function);
+            }
+            Record::PassStart { pass, unit, before } => {
+                self.u8(tag::PASS_START);
+                self.text(pass.as_bytes());
+                self.text(unit.as_bytes());
+                self.ids(before);
+            }
+            Record::PassFinish { after } => {
+                self.u8(tag::PASS_FINISH);
+                self.ids(after);
+            }
+            Record::PassAbandoned => self.u8(tag::PASS_ABANDONED),
+            Record::Event { kind, inst, other, stack } => {
+                self.u8(tag::EVENT);
+                self.u8(*kind as u8);
+                self.u64(*inst);
+                self.u64(*other);
+                self.u32(*stack);
+            }
+        }
+    }
+
+    fn function(&mut self, function: &FunctionRecord) {
+        self.u64(function.at);
+        self.text(function.name.as_bytes());
+        self.u8(u8::from(function.has_subprogram));
+        self.u32(function.unnamed_arguments);
+        self.u32(function.blocks.len() as u32);
+        for block in &function.blocks {
+            self.u64(block.at);
+            self.text(block.name.as_bytes());
+            self.u32(block.successors.len() as u32);
+            block.successors.iter().for_each(|s| self.u64(*s));
+            self.u64(block.decided);
+            self.u32(block.instructions.len() as u32);
+            for inst in &block.instructions {
+                self.u64(inst.at);
+                self.u8(inst.opcode);
+                self.u8(u8::from(inst.is_void));
+                self.u64(inst.location);
+                self.text(inst.name.as_bytes());
+                self.text(inst.callee.as_bytes());
+                self.u32(inst.operands.len() as u32);
+                inst.operands.iter().for_each(|o| self.u64(*o));
+            }
+        }
+    }
+}
+
+/// Reads records back; ends at the first incomplete one.
+#[derive(Debug)]
+pub struct Decoder<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    /// A decoder of a stream, `None` when it does not begin with the magic number.
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        bytes.strip_prefix(MAGIC.as_slice()).map(|bytes| Self { bytes })
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        let (first, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(*first)
+    }
+    fn u32(&mut self) -> Option<u32> {
+        let (head, rest) = self.bytes.split_first_chunk::<4>()?;
+        self.bytes = rest;
+        Some(u32::from_le_bytes(*head))
+    }
+    fn u64(&mut self) -> Option<u64> {
+        let (head, rest) = self.bytes.split_first_chunk::<8>()?;
+        self.bytes = rest;
+        Some(u64::from_le_bytes(*head))
+    }
+    fn text(&mut self) -> Option<String> {
+        let length = self.u32()? as usize;
+        let (head, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        Some(String::from_utf8_lossy(head).into_owned())
+    }
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let length = self.u32()? as usize;
+        (0..length).map(|_| item(self)).collect()
+    }
+
+    fn function(&mut self) -> Option<FunctionRecord> {
+        Some(FunctionRecord {
+            at: self.u64()?,
+            name: self.text()?,
+            has_subprogram: self.u8()? != 0,
+            unnamed_arguments: self.u32()?,
+            blocks: self.list(|d| {
+                Some(BlockRecord {
+                    at: d.u64()?,
+                    name: d.text()?,
+                    successors: d.list(Self::u64)?,
+                    decided: d.u64()?,
+                    instructions: d.list(|d| {
+                        Some(InstructionRecord {
+                            at: d.u64()?,
+                            opcode: d.u8()?,
+                            is_void: d.u8()? != 0,
+                            location: d.u64()?,
+                            name: d.text()?,
+                            callee: d.text()?,
+                            operands: d.list(Self::u64)?,
+                        })
+                    })?,
+                })
+            })?,
+        })
+    }
+
+    fn record(&mut self) -> Option<Record> {
+        Some(match self.u8()? {
+            tag::HEADER => Record::Header { major: self.u32()?, library: self.text()?, losses: self.list(Self::text)? },
+            tag::REFUSED => Record::Refused(self.text()?),
+            tag::STACK => Record::Stack { id: self.u32()?, frames: self.list(|d| Some((d.u64()?, d.u64()?)))? },
+            tag::LOCATION => Record::Location {
+                at: self.u64()?,
+                line: self.u32()?,
+                column: self.u32()?,
+                scope: self.u64()?,
+                inlined_at: self.u64()?,
+                file: self.text()?,
+            },
+            tag::SNAPSHOT => Record::Snapshot { id: self.u32()?, function: self.function()? },
+            tag::PASS_START => Record::PassStart { pass: self.text()?, unit: self.text()?, before: self.list(Self::u32)? },
+            tag::PASS_FINISH => Record::PassFinish { after: self.list(Self::u32)? },
+            tag::PASS_ABANDONED => Record::PassAbandoned,
+            tag::EVENT => {
+                Record::Event { kind: EventKind::from_u8(self.u8()?)?, inst: self.u64()?, other: self.u64()?, stack: self.u32()? }
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Iterator for Decoder<'_> {
+    type Item = Record;
+
+    fn next(&mut self) -> Option<Record> {
+        self.record()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<Record> {
+        let inst = InstructionRecord {
+            at: 7,
+            opcode: 8,
+            is_void: false,
+            location: 9,
+            name: "x".into(),
+            operands: vec![1, 2],
+            ..Default::default()
+        };
+        let block = BlockRecord { at: 5, name: "entry".into(), successors: vec![5], decided: 5, instructions: vec![inst] };
+        let function = FunctionRecord { at: 4, name: "f".into(), has_subprogram: true, unnamed_arguments: 1, blocks: vec![block] };
+        vec![
+            Record::Header { major: 16, library: "libLLVM-16.so.1".into(), losses: vec!["moveAfter".into()] },
+            Record::Stack { id: 1, frames: vec![(16, 8)] },
+            Record::Location { at: 9, line: 3, column: 1, scope: 2, inlined_at: 0, file: "a.c".into() },
+            Record::Snapshot { id: 1, function },
+            Record::PassStart { pass: "LICMPass".into(), unit: "f".into(), before: vec![1] },
+            Record::Event { kind: EventKind::Replace, inst: 7, other: 8, stack: 1 },
+            Record::PassFinish { after: vec![1] },
+            Record::PassAbandoned,
+            Record::Refused("no".into()),
+        ]
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut encoder = Encoder { bytes: MAGIC.to_vec() };
+        sample().iter().for_each(|r| encoder.record(r));
+        let read: Vec<Record> = Decoder::new(&encoder.bytes).unwrap().collect();
+        assert_eq!(read, sample());
+    }
+
+    #[test]
+    fn a_stream_cut_anywhere_gives_a_prefix_of_its_records() {
+        let mut encoder = Encoder { bytes: MAGIC.to_vec() };
+        sample().iter().for_each(|r| encoder.record(r));
+        for end in MAGIC.len()..encoder.bytes.len() {
+            let read: Vec<Record> = Decoder::new(&encoder.bytes[..end]).unwrap().collect();
+            assert!(read.len() < sample().len() && read == sample()[..read.len()], "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn another_format_is_not_read() {
+        assert!(Decoder::new(b"TLHOOK9\n").is_none());
+    }
+}

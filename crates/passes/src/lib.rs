@@ -1,0 +1,36 @@
+//! Finds wrong debug-location updates in LLVM passes by watching an unmodified `opt` through preloaded
+//! hooks, after the control-flow conformance analysis of Huang, Liang, Su and Zhang, "Robustifying Debug
+//! Information Updates in LLVM via Control-Flow Conformance Analysis" (PLDI 2025).
+//!
+//! The order of work: [`observation`] reads what the hooks saw, [`history`] follows each instruction
+//! through a pass, [`pairs`] finds destinations and sources (the paper's algorithm 1), [`flow`] and
+//! [`judge`] decide which update each needed (2) and compare (3), [`rules`] leave out what LLVM's own
+//! guide allows, [`report`] groups by the place in LLVM.
+//!
+//! Deliberately absent: changing LLVM or the IR, and code generation, whose passes work on another
+//! representation that these hooks do not see.
+
+pub mod batch;
+pub mod flow;
+pub mod history;
+pub mod judge;
+pub mod lit;
+pub mod naming;
+pub mod observation;
+pub mod opcode;
+pub mod page;
+pub mod pairs;
+pub mod picture;
+mod provenance;
+pub mod report;
+pub mod rules;
+pub mod runner;
+pub mod site;
+mod skeleton;
+
+pub use batch::Batch;
+pub use judge::{ErrorKind, Operation};
+pub use pairs::Manipulation;
+pub use report::{Detail, FileReport, Problem, ProblemKind, Report, UpdateError};
+pub use rules::Rule;
+pub use runner::{Options, SetupError, analyze_file, analyze_module, find_hook};

@@ -1,0 +1,181 @@
+//! What the preloaded library saw, read back: the passes that ran, each with its functions before and
+//! after and the events between.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use trueline_hook::wire::{Decoder, EventKind, FunctionRecord, Record};
+
+/// A debug location, equal when a debugger could not tell the difference.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// Line, 0 for code without a line.
+    pub line: u32,
+    /// Column.
+    pub column: u32,
+    /// The lexical scope's identity.
+    pub scope: u64,
+    /// The call site it was inlined at.
+    pub inlined_at: Option<LocationId>,
+    /// The file.
+    pub file: Arc<str>,
+}
+
+/// The number of a location within one observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LocationId(pub u32);
+
+/// All locations of an observation.
+#[derive(Clone, Debug, Default)]
+pub struct Locations {
+    table: Vec<Location>,
+    ids: HashMap<Location, LocationId>,
+    by_address: HashMap<u64, LocationId>,
+}
+
+impl Locations {
+    /// Adds a location and gives it its number; equal ones share theirs.
+    pub fn add(&mut self, location: Location) -> LocationId {
+        if let Some(id) = self.ids.get(&location) {
+            return *id;
+        }
+        let id = LocationId(self.table.len() as u32);
+        self.table.push(location.clone());
+        self.ids.insert(location, id);
+        id
+    }
+
+    /// The location of a number.
+    pub fn get(&self, id: LocationId) -> &Location {
+        &self.table[id.0 as usize]
+    }
+
+    /// The location at an address of the observed process, `None` for 0.
+    pub fn at(&self, address: u64) -> Option<LocationId> {
+        self.by_address.get(&address).copied()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+}
+
+/// The number of a call stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StackId(pub u32);
+
+/// Something a pass did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What.
+    pub kind: EventKind,
+    /// Address of the instruction.
+    pub inst: u64,
+    /// Address of the other value.
+    pub other: u64,
+    /// Where in the pass.
+    pub stack: StackId,
+}
+
+/// One run of a pass on one unit.
+#[derive(Clone, Debug, Default)]
+pub struct PassRun {
+    /// The pass's class, `LICMPass`.
+    pub pass: String,
+    /// The function it ran on; empty for a module.
+    pub unit: String,
+    /// Functions before.
+    pub before: Vec<Arc<FunctionRecord>>,
+    /// Functions after; empty when the pass manipulated nothing.
+    pub after: Vec<Arc<FunctionRecord>>,
+    /// What it did.
+    pub events: Vec<Event>,
+}
+
+/// Everything that one run of `opt` showed.
+#[derive(Clone, Debug, Default)]
+pub struct Observation {
+    /// LLVM's major version.
+    pub major: u32,
+    /// The libLLVM that ran.
+    pub library: String,
+    /// What could not be observed, in words.
+    pub losses: Vec<String>,
+    /// The runs of passes that manipulated something, in order.
+    pub runs: Vec<PassRun>,
+    /// How many passes ran in all.
+    pub passes_run: usize,
+    /// The pass that was running when the stream ended: where `opt` crashed.
+    pub unfinished: Option<PassRun>,
+    /// Call stacks: (return address, function), relative to the library.
+    pub stacks: HashMap<StackId, Vec<(u64, u64)>>,
+    /// The locations.
+    pub locations: Locations,
+}
+
+/// Why a stream tells nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ObservationError {
+    /// The library was not loaded, or `opt` has no libLLVM to hook.
+    #[error("`opt` is not linked with a shared libLLVM that can be observed")]
+    Silent,
+    /// The library looked and declined.
+    #[error("this LLVM cannot be observed: {0}")]
+    Refused(String),
+}
+
+impl Observation {
+    /// Reads a stream.
+    pub fn read(bytes: &[u8]) -> Result<Self, ObservationError> {
+        let decoder = Decoder::new(bytes).ok_or(ObservationError::Silent)?;
+        let mut seen = Self::default();
+        let mut snapshots: HashMap<u32, Arc<FunctionRecord>> = HashMap::new();
+        let mut running: Option<PassRun> = None;
+        let mut headed = false;
+        let list = |ids: &[u32], snapshots: &HashMap<u32, Arc<FunctionRecord>>| {
+            ids.iter().filter_map(|id| snapshots.get(id).cloned()).collect::<Vec<_>>()
+        };
+        for record in decoder {
+            match record {
+                Record::Header { major, library, losses } => {
+                    headed = true;
+                    (seen.major, seen.library, seen.losses) = (major, library, losses);
+                }
+                Record::Refused(reason) => return Err(ObservationError::Refused(reason)),
+                Record::Stack { id, frames } => drop(seen.stacks.insert(StackId(id), frames)),
+                Record::Location { at, line, column, scope, inlined_at, file } => {
+                    let inlined_at = seen.locations.at(inlined_at);
+                    let id = seen.locations.add(Location { line, column, scope, inlined_at, file: file.into() });
+                    seen.locations.by_address.insert(at, id);
+                }
+                Record::Snapshot { id, function } => drop(snapshots.insert(id, Arc::new(function))),
+                Record::PassStart { pass, unit, before } => {
+                    let before = list(&before, &snapshots);
+                    running = Some(PassRun { pass, unit, before, ..Default::default() });
+                }
+                Record::PassFinish { after } => {
+                    seen.passes_run += 1;
+                    if let Some(mut run) = running.take()
+                        && !after.is_empty()
+                    {
+                        run.after = list(&after, &snapshots);
+                        seen.runs.push(run);
+                    }
+                }
+                Record::PassAbandoned => running = None,
+                Record::Event { kind, inst, other, stack } => {
+                    if let Some(run) = &mut running {
+                        run.events.push(Event { kind, inst, other, stack: StackId(stack) });
+                    }
+                }
+            }
+        }
+        seen.unfinished = running;
+        if headed { Ok(seen) } else { Err(ObservationError::Silent) }
+    }
+}

@@ -1,0 +1,142 @@
+//! What LLVM's own rules allow is not an error. Each rule says which section of LLVM's "How to Update
+//! Debug Info" it follows; `--all` shows what each one hid.
+
+use crate::flow::BlockIndex;
+use crate::history::Write;
+use crate::judge::{Case, ErrorKind, Operation};
+use crate::opcode;
+use serde::Serialize;
+
+/// A reason why a difference between the expected and the observed operation is no error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// The pass took the location away on purpose.
+    ExplicitDrop,
+    /// The destination is not in the block of its source.
+    LeftItsBlock,
+    /// The source is still in its place with its location.
+    SourceSurvives,
+    /// The location of the sources merged would have no line.
+    MergeHasNoLine,
+    /// The destination has line 0: compiler-generated, on purpose.
+    LineZero,
+    /// A call that can be inlined or can crash must have a location.
+    CallKeepsLocation,
+    /// Every path through the destination passes another instruction with the same location.
+    LocationOnPath,
+}
+
+impl Rule {
+    /// All rules.
+    pub const ALL: [Rule; 7] = [
+        Rule::ExplicitDrop,
+        Rule::LeftItsBlock,
+        Rule::SourceSurvives,
+        Rule::MergeHasNoLine,
+        Rule::LineZero,
+        Rule::CallKeepsLocation,
+        Rule::LocationOnPath,
+    ];
+
+    /// Its name, as `--all` prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::ExplicitDrop => "explicit-drop",
+            Rule::LeftItsBlock => "left-its-block",
+            Rule::SourceSurvives => "source-survives",
+            Rule::MergeHasNoLine => "merge-has-no-line",
+            Rule::LineZero => "line-zero",
+            Rule::CallKeepsLocation => "call-keeps-location",
+            Rule::LocationOnPath => "location-on-path",
+        }
+    }
+
+    /// The section of LLVM's "How to Update Debug Info: A Guide for LLVM Pass Authors" it follows.
+    pub fn section(self) -> &'static str {
+        match self {
+            Rule::ExplicitDrop | Rule::LineZero | Rule::CallKeepsLocation => "When to drop an instruction location",
+            Rule::LeftItsBlock | Rule::SourceSurvives | Rule::LocationOnPath => "When to preserve an instruction location",
+            Rule::MergeHasNoLine => "When to merge instruction locations",
+        }
+    }
+
+    /// What it allows, in a sentence.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Rule::ExplicitDrop => {
+                "the pass dropped the location explicitly, which the guide asks for where a path may not have passed the source"
+            }
+            Rule::LeftItsBlock => {
+                "a location need only be preserved while the instruction stays in its block or in one that is always executed with it"
+            }
+            Rule::SourceSurvives => "the source is still in its block with its location and in use, so no breakpoint is lost",
+            Rule::MergeHasNoLine => "the sources have different lines, and their merged location would have none",
+            Rule::LineZero => "line 0 marks the instruction as belonging to no line, which the guide accepts instead of dropping",
+            Rule::CallKeepsLocation => "a call must keep a location, since it may be inlined or be the frame of a crash",
+            Rule::LocationOnPath => "every path through the destination already has this location, so nothing is added to any path",
+        }
+    }
+}
+
+/// The first rule that allows the difference.
+pub fn apply(kind: ErrorKind, expected: Operation, case: &Case<'_, '_>) -> Option<Rule> {
+    let rules: &[(Rule, fn(Operation, &Case<'_, '_>) -> bool)] = match kind {
+        ErrorKind::Lost => &[
+            (Rule::ExplicitDrop, |_, c| dropped_on_purpose(c)),
+            (Rule::LineZero, |_, c| c.location.is_some()),
+            (Rule::MergeHasNoLine, |e, c| e == Operation::Merge && !merge_has_a_line(c)),
+            (Rule::LeftItsBlock, |_, c| !in_a_sources_block(c)),
+            (Rule::SourceSurvives, |_, c| sources_survive(c)),
+        ],
+        ErrorKind::Incorrect => &[(Rule::CallKeepsLocation, |_, c| is_real_call(c)), (Rule::LocationOnPath, |_, c| c.location_is_on_path)],
+    };
+    rules.iter().find(|(_, allows)| allows(expected, case)).map(|(rule, _)| *rule)
+}
+
+fn dropped_on_purpose(case: &Case<'_, '_>) -> bool {
+    let writes = &case.history.life(case.pair.destination).writes;
+    // An instruction that never had a location cannot have it taken away: an empty one was copied to it.
+    writes.iter().any(|(write, _)| *write == Write::Drop) || writes.last().is_some_and(|(write, _)| *write == Write::Clear)
+}
+
+fn merge_has_a_line(case: &Case<'_, '_>) -> bool {
+    let key = |id| {
+        let location = case.history.life(id).location_before?;
+        let location = case.history.locations.get(location);
+        Some((location.line, location.scope, location.inlined_at))
+    };
+    case.located.windows(2).all(|w| key(w[0]) == key(w[1]))
+}
+
+/// Whether the destination is in the block of a source, or in one that is always executed with it.
+fn in_a_sources_block(case: &Case<'_, '_>) -> bool {
+    let history = case.history;
+    let blocks = &history.run.after[case.place.function].blocks;
+    case.located.iter().any(|source| {
+        let before = history.life(*source).before.expect("an original");
+        let together = || {
+            let at = history.block_before(before);
+            let still = blocks.iter().position(|b| b.at == at && !history.new_blocks.contains(&at));
+            still.is_some_and(|index| case.flow.always_together(case.place.block, BlockIndex(index as u32)))
+        };
+        case.provenance.same_block(history, case.place, before) || together()
+    })
+}
+
+/// Whether every source is where it was, with its location, and still used: its value was not replaced
+/// but wrapped.
+fn sources_survive(case: &Case<'_, '_>) -> bool {
+    let after = &case.history.run.after[case.place.function];
+    let uses = |at: u64| after.blocks.iter().flat_map(|b| &b.instructions).any(|i| i.operands.contains(&at));
+    case.located.iter().all(|source| {
+        let life = case.history.life(*source);
+        let (Some(before), Some(place)) = (life.before, life.after) else { return false };
+        let stayed = case.history.block_before(before) == case.history.block_after(place);
+        stayed && life.location_after == life.location_before && case.history.record_after(*source).is_some_and(|r| uses(r.at))
+    })
+}
+
+fn is_real_call(case: &Case<'_, '_>) -> bool {
+    case.history.record_after(case.pair.destination).is_some_and(|r| opcode::is_call(r.opcode) && !r.callee.starts_with("llvm."))
+}

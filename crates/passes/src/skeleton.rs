@@ -1,0 +1,28 @@
+//! The update that is missing, in the three forms of the paper's table 3, and the LLVM call that does it.
+
+use crate::judge::Operation;
+use crate::report::InstructionView;
+use crate::site::Site;
+
+/// The skeleton of an update.
+pub fn skeleton(expected: Operation, dst: &InstructionView, srcs: &[InstructionView], site: &Site) -> String {
+    let name = |view: &InstructionView| view.text.split(" = ").next().unwrap_or("").to_owned();
+    let at = match &site.line {
+        Some(line) => format!("Line {line}"),
+        None => format!("After {}+{:#x}", site.function, site.address),
+    };
+    let sources: Vec<String> = srcs.iter().map(name).collect();
+    match expected {
+        Operation::Preserve => {
+            format!("{at} Preserve({}, {})  // DstInst->setDebugLoc(SrcInst->getDebugLoc());", name(dst), sources.join(", "))
+        }
+        Operation::Merge => {
+            format!(
+                "{at} Merge({}, {})  // DstInst->applyMergedLocation(SrcInst1->getDebugLoc(), SrcInst2->getDebugLoc());",
+                name(dst),
+                sources.join(", ")
+            )
+        }
+        Operation::Drop => format!("{at} Drop({})  // DstInst->dropLocation();", name(dst)),
+    }
+}
