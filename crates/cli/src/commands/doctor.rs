@@ -1,8 +1,10 @@
 //! `trueline doctor`: each tool found, its version, what it enables, and what installs the rest.
 
 use crate::exit::Ending;
+use anyhow::{Context, bail};
 use serde::Serialize;
-use trueline_toolchain::{Diagnosis, diagnose};
+use std::ops::ControlFlow;
+use trueline_toolchain::{ConfinementSupport, Diagnosis, Job, Limits, confinement_support, diagnose};
 
 /// Show which tools are here, what each enables, and how to install what is missing.
 #[derive(clap::Args)]
@@ -10,6 +12,10 @@ pub struct Args {
     /// Print one JSON document instead of a table.
     #[arg(long)]
     json: bool,
+
+    /// Install what is missing: runs the command when we are root, prints it with sudo otherwise.
+    #[arg(long, conflicts_with = "json")]
+    fix: bool,
 }
 
 #[derive(Serialize)]
@@ -18,6 +24,7 @@ struct Document<'a> {
     compilers: Vec<&'a trueline_model::CompilerId>,
     tools: Vec<Row<'a>>,
     install: Option<String>,
+    confinement: &'static str,
 }
 
 #[derive(Serialize)]
@@ -36,6 +43,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         println!("{}", serde_json::to_string_pretty(&document(&diagnosis))?);
     } else {
         print_table(&diagnosis);
+        if args.fix {
+            install(&diagnosis)?;
+        }
     }
     Ok(Ending::Clean)
 }
@@ -56,6 +66,7 @@ fn document(diagnosis: &Diagnosis) -> Document<'_> {
             })
             .collect(),
         install: diagnosis.install_command(),
+        confinement: confinement(),
     }
 }
 
@@ -72,7 +83,41 @@ fn print_table(diagnosis: &Diagnosis) {
         let version = tool.as_ref().map_or("missing", |t| t.version.as_str());
         println!("  {:<14} {:<10} {}", requirement.kind.program(), version, requirement.enables);
     }
+    println!("\nconfinement of traced programs\n  {}", confinement());
     if let Some(command) = diagnosis.install_command() {
         println!("\nTo install what is missing:\n  {command}");
     }
+}
+
+fn confinement() -> &'static str {
+    match confinement_support() {
+        ConfinementSupport::Full => "files, signals, network and processes",
+        ConfinementSupport::NoFileRules => "network and processes only: this kernel has no Landlock, so programs may write where you may",
+    }
+}
+
+/// Runs the install command as root, or says how to.
+fn install(diagnosis: &Diagnosis) -> anyhow::Result<()> {
+    let Some(command) = diagnosis.install_command() else {
+        println!("\nNothing is missing.");
+        return Ok(());
+    };
+    if !nix::unistd::geteuid().is_root() {
+        println!("\nNot root: run this yourself:\n  sudo {command}");
+        return Ok(());
+    }
+    let limits = Limits { memory: None, file_size: u64::MAX >> 1, ..Limits::seconds(1800) };
+    for words in [vec!["update"], command.split_whitespace().skip(1).chain(["-y"]).collect()] {
+        let job = Job::new("apt-get").args(words).env("DEBIAN_FRONTEND", "noninteractive").limits(limits.clone());
+        let outcome = job.stream(|chunk| {
+            eprint!("{}", String::from_utf8_lossy(chunk));
+            ControlFlow::Continue(())
+        });
+        let outcome = outcome.context("is this a Debian system?")?;
+        if !outcome.success() {
+            bail!("`{}` failed:\n{}", job.command_line(), outcome.stderr_text());
+        }
+    }
+    println!("\nInstalled. Run `trueline doctor` again to see the result.");
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! One module per command; the folder listing is the command list.
 
 mod doctor;
+mod manual;
 mod passes;
 mod toolchains;
 
@@ -11,6 +12,7 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub enum Command {
     Doctor(doctor::Args),
+    Manual(manual::Args),
     Toolchains(toolchains::Args),
     Passes(passes::Args),
 }
@@ -19,6 +21,7 @@ pub enum Command {
 pub fn run(command: Command) -> anyhow::Result<Ending> {
     match command {
         Command::Doctor(args) => doctor::run(args),
+        Command::Manual(args) => manual::run(args),
         Command::Toolchains(args) => toolchains::run(args),
         Command::Passes(args) => passes::run(args),
     }
