@@ -426,7 +426,9 @@ impl<'s> Builder<'s> {
         }
         let id = TypeId(self.tables.types.len() as u32);
         self.types.insert(ty.key(), id);
-        let placeholder = Type { kind: TypeKind::Other, quals: Quals::default(), size: ty.size(), spelling: ty.spelling() };
+        // libclang crashes when asked for the size of a placeholder type, as the names of builtins have.
+        let size = if ty.kind() == CXType_Unexposed { None } else { ty.size() };
+        let placeholder = Type { kind: TypeKind::Other, quals: Quals::default(), size, spelling: ty.spelling() };
         self.tables.types.push(placeholder);
         let kind = self.type_kind(ty);
         let mut quals = Quals { constant: ty.is_const(), volatile: ty.is_volatile() };

@@ -114,7 +114,7 @@ impl StockCoverage {
     }
 
     fn job(&self, program: &Program, flags: &[String], source: &str) -> Job {
-        let mut job = self.compiler.job().args(&program.cflags).args(flags).arg("-w");
+        let mut job = self.compiler.job().args(&program.cflags).args(flags);
         job = match self.compiler.id.kind {
             // Debian's driver repeats a crashed compilation to see whether it crashes again.
             CompilerKind::Gcc => job.args(["-S", "-fno-report-bug"]),

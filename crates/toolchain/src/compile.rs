@@ -170,7 +170,7 @@ impl Compiler {
 }
 
 /// The line that identifies a compiler crash, `None` when the compiler ended in good order.
-fn crash_message(stderr: &str, exit: Exit) -> Option<String> {
+pub fn crash_message(stderr: &str, exit: Exit) -> Option<String> {
     const SIGNS: [&str; 6] = [
         "internal compiler error",
         "Assertion `",

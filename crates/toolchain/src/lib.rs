@@ -15,11 +15,13 @@ mod pipes;
 mod private_root;
 mod scratch;
 mod tool;
+mod usage;
 
-pub use compile::{Build, BuildError, CompileRequest, DebugInfo};
+pub use compile::{Build, BuildError, CompileRequest, DebugInfo, crash_message};
 pub use confine::{Confinement, ConfinementSupport, confinement_support};
 pub use doctor::{Diagnosis, REQUIREMENTS, Requirement, diagnose};
 pub use job::{Exit, Job, JobError, Limits, Outcome, Traced};
 pub use private_root::{FetchOptions, PrivateRoot, PrivateRootError, PrivateRoots};
 pub use scratch::{Scratch, sweep_stale};
 pub use tool::{Compiler, Launcher, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers};
+pub use usage::cpu_time;

@@ -1,0 +1,27 @@
+//! Isolates a compiler bug: from one failing program to a ranking of the compiler's own files.
+//!
+//! The failing program is mutated a little until it passes; such *witness programs* run almost the same
+//! compiler code, and what only the failing one runs is suspect (DiWi; Chen et al., ESEC/FSE 2019).
+//!
+//! Deliberately absent: how coverage is measured (a [`trueline_model::Coverage`] does that), what a
+//! debug-information invariant is (a [`trueline_model::Interesting`] judges it), and printing.
+
+mod failure;
+mod mutate;
+mod oracle_code;
+mod passes;
+mod rank;
+mod rule;
+mod search;
+mod select;
+mod switch;
+
+pub use failure::{Failure, FailureError, FailureJudge, FailureKind, Setting, diagnose};
+pub use mutate::Sites;
+pub use oracle_code::OracleCode;
+pub use passes::pass_switches;
+pub use rank::{Level, Passing, Suspect, ochiai, place, rank, reports_diagnostics};
+pub use rule::{ConstantChange, Modifier, Qualifier, Rule};
+pub use search::{Event, Found, Search, SearchError, Strategy, Witness};
+pub use select::{RuleSelector, acceptance, success_probability};
+pub use switch::{SwitchWitness, switch_witnesses};

@@ -1,0 +1,139 @@
+//! From coverage to suspicion (DiWi, section 3.3): Ochiai per unit, the mean over the units of a file or
+//! function that the failing compilation runs. Pure.
+
+use serde::Serialize;
+use std::collections::HashMap;
+use trueline_model::{CodeMap, CoverageSet};
+
+/// What a ranking lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// Source files.
+    File,
+    /// Functions.
+    Function,
+}
+
+/// A suspect.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Suspect {
+    /// Its rank; those with equal scores all have the worst of their places.
+    pub rank: usize,
+    /// The file.
+    pub file: String,
+    /// The function, in a ranking of functions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// Mean suspicion of its units.
+    pub score: f64,
+    /// How many of its units the failing compilation ran.
+    pub statements: usize,
+}
+
+/// One passing compilation and how much it counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Passing<'a> {
+    /// What it covers.
+    pub covered: &'a CoverageSet,
+    /// Its weight; 1 for the paper's formula.
+    pub weight: f64,
+}
+
+/// The suspicion of a unit that the one failing compilation runs, when passing compilations of the given
+/// total weight run it too: Ochiai with one failing test, `1 / sqrt(1 + passing)`.
+pub fn ochiai(passing: f64) -> f64 {
+    1.0 / (1.0 + passing).sqrt()
+}
+
+/// Ranks files or functions; `excluded` says which files do not rank at all.
+pub fn rank(failing: &CoverageSet, passing: &[Passing<'_>], map: &CodeMap, level: Level, excluded: impl Fn(&str) -> bool) -> Vec<Suspect> {
+    let mut sums: HashMap<u32, (f64, usize)> = HashMap::new();
+    for unit in failing.iter() {
+        let Some(&function) = map.unit_functions.get(unit as usize) else { continue };
+        let key = match level {
+            Level::File => map.functions[function as usize].file,
+            Level::Function => function,
+        };
+        let run_by: f64 = passing.iter().filter(|p| p.covered.contains(unit)).map(|p| p.weight).sum();
+        let entry = sums.entry(key).or_default();
+        entry.0 += ochiai(run_by);
+        entry.1 += 1;
+    }
+    let suspects = sums.into_iter().map(|(key, (sum, units))| {
+        let (file, function) = match level {
+            Level::File => (&map.files[key as usize], None),
+            Level::Function => {
+                let function = &map.functions[key as usize];
+                (&map.files[function.file as usize], Some(function.name.clone()))
+            }
+        };
+        Suspect { rank: 0, file: file.clone(), function, score: sum / units as f64, statements: units }
+    });
+    place(suspects.filter(|suspect| !excluded(&suspect.file)).collect())
+}
+
+/// Sorts by score and numbers the places, equal scores with the worst place among them.
+pub fn place(mut suspects: Vec<Suspect>) -> Vec<Suspect> {
+    suspects.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (&a.file, &a.function).cmp(&(&b.file, &b.function))));
+    let mut end = suspects.len();
+    for index in (0..suspects.len()).rev() {
+        if index + 1 < suspects.len() && suspects[index].score > suspects[index + 1].score {
+            end = index + 1;
+        }
+        suspects[index].rank = end;
+    }
+    suspects
+}
+
+/// Files that report crashes rather than cause them: they run only because the compiler crashed.
+pub fn reports_diagnostics(file: &str) -> bool {
+    let base = file.rsplit('/').next().unwrap_or(file);
+    let stem = base.split('.').next().unwrap_or(base);
+    ["diagnostic", "pretty-print", "input", "json", "edit-context", "tree-diagnostic", "c-objc-common", "langhooks", "toplev"]
+        .contains(&stem)
+        || stem.starts_with("diagnostic-")
+        || stem.starts_with("tree-diagnostic")
+        || ["Signals", "PrettyStackTrace", "CrashRecoveryContext", "ErrorHandling", "Diagnostic", "TextDiagnostic"].contains(&stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueline_model::CodeFunction;
+
+    fn map() -> CodeMap {
+        let function = |name: &str, file| CodeFunction { name: name.to_owned(), file };
+        CodeMap {
+            files: vec!["a.cc".to_owned(), "b.cc".to_owned(), "c.cc".to_owned()],
+            functions: vec![function("f", 0), function("g", 1), function("h", 2)],
+            unit_functions: vec![0, 0, 1, 1, 2],
+        }
+    }
+
+    fn set(units: &[u32]) -> CoverageSet {
+        units.iter().copied().collect()
+    }
+
+    #[test]
+    fn what_only_the_failing_program_runs_ranks_first() {
+        let failing = set(&[0, 1, 2, 3]);
+        let (one, two) = (set(&[2, 3, 0]), set(&[2, 3, 4]));
+        let passing = [Passing { covered: &one, weight: 1.0 }, Passing { covered: &two, weight: 1.0 }];
+        let ranking = rank(&failing, &passing, &map(), Level::File, |_| false);
+        let files: Vec<&str> = ranking.iter().map(|s| s.file.as_str()).collect();
+        assert_eq!(files, ["a.cc", "b.cc"], "c.cc is not run by the failing program");
+        assert!((ranking[0].score - (1.0 / 2f64.sqrt() + 1.0) / 2.0).abs() < 1e-12);
+        assert!((ranking[1].score - 1.0 / 3f64.sqrt()).abs() < 1e-12);
+        assert_eq!(ranking[0].statements, 2);
+    }
+
+    #[test]
+    fn equal_scores_share_the_worst_place() {
+        let failing = set(&[0, 2, 4]);
+        let ranking = rank(&failing, &[], &map(), Level::File, |file| file == "c.cc");
+        assert_eq!(ranking.iter().map(|s| s.rank).collect::<Vec<_>>(), [2, 2]);
+        let ranking = rank(&failing, &[], &map(), Level::Function, |_| false);
+        assert_eq!(ranking.iter().map(|s| s.rank).collect::<Vec<_>>(), [3, 3, 3]);
+        assert_eq!(ranking[0].function.as_deref(), Some("f"));
+    }
+}

@@ -1,0 +1,274 @@
+//! The search for witness programs (DiWi, Algorithm 1): mutate the failing program a little until it
+//! passes, and keep what covers the compiler differently from what is kept already.
+//!
+//! Mutants are judged in batches of a fixed size, so that the machine's processors are used and the seed
+//! alone decides what is found (the budget apart).
+
+use crate::mutate::Sites;
+use crate::oracle_code::OracleCode;
+use crate::rule::Rule;
+use crate::select::RuleSelector;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+use trueline_model::{Answer, Coverage, CoverageSet, Interesting, Origin, Program, SeamError};
+
+/// How rules are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// By Metropolis–Hastings on the priority score.
+    Guided,
+    /// Any rule with equal chance, any passing mutant kept: the ablation.
+    Random,
+}
+
+/// What the search is given.
+pub struct Search<'a> {
+    /// The failing program.
+    pub program: &'a Program,
+    /// Says whether a program still fails (`Yes`), passes (`No`), or tells nothing.
+    pub judge: &'a dyn Interesting,
+    /// Measures compilations.
+    pub coverage: &'a dyn Coverage,
+    /// The flags of the failing compilation, the level among them.
+    pub flags: &'a [String],
+    /// Whether the code that shows the program's result must stay as it is.
+    pub protect_output: bool,
+    /// How rules are chosen.
+    pub strategy: Strategy,
+    /// The seed.
+    pub seed: u64,
+    /// Mutants judged at a time.
+    pub batch: usize,
+    /// Witnesses after which it is enough.
+    pub most_witnesses: usize,
+}
+
+/// A program close to the failing one that passes.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// The program.
+    pub program: Program,
+    /// The rules that made it, in order.
+    pub rules: Vec<Rule>,
+    /// What its compilation covers.
+    pub covered: CoverageSet,
+    /// Distance of that to the failing program's coverage.
+    pub distance: f64,
+}
+
+/// What the search found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// What the failing compilation covers.
+    pub failing: CoverageSet,
+    /// The witnesses in the order found.
+    pub witnesses: Vec<Witness>,
+    /// How many mutants were judged.
+    pub judged: usize,
+    /// How many of them still fail.
+    pub failing_mutants: usize,
+    /// How many told nothing (do not compile, behave differently at the reference level too).
+    pub unjudged: usize,
+    /// The highest order of mutation reached.
+    pub order: usize,
+    /// True when every mutant of every order tried was used up before the budget was.
+    pub exhausted: bool,
+}
+
+/// Something that happened, for progress.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// A batch was judged.
+    Progress {
+        /// Mutants judged so far.
+        judged: usize,
+        /// Witnesses so far.
+        witnesses: usize,
+        /// Order of mutation.
+        order: usize,
+    },
+}
+
+/// Why there was no search.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The program cannot be parsed, so it cannot be mutated.
+    #[error("cannot mutate the program: {0}")]
+    Parse(#[from] trueline_c::ParseError),
+    /// Nothing in it can be mutated.
+    #[error("no mutation rule applies to the program: outside the code that shows its result there is no variable, operator or constant")]
+    NoSites,
+    /// A judgement or a measurement failed.
+    #[error("{0}")]
+    Seam(#[from] SeamError),
+}
+
+/// A failing program to mutate further.
+struct Seed {
+    program: Program,
+    rules: Vec<Rule>,
+    sites: Sites,
+    tried: HashMap<Rule, HashSet<usize>>,
+}
+
+struct Proposal {
+    rule: Rule,
+    rules: Vec<Rule>,
+    program: Program,
+}
+
+/// Mutation orders tried at most: the paper goes higher only while no witness was found.
+const HIGHEST_ORDER: usize = 3;
+
+impl Search<'_> {
+    /// Searches until `within_budget` says no, or nothing is left to try. What was found so far is always
+    /// returned.
+    pub fn run(&self, within_budget: &mut dyn FnMut() -> bool, observe: &mut dyn FnMut(Event)) -> Result<Found, SearchError> {
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+        let mut found = Found { failing: self.coverage.measure(self.program, self.flags)?, order: 1, ..Found::default() };
+        let mut seen: HashSet<String> = HashSet::from([self.program.source.clone()]);
+        let mut seeds = vec![self.seed_of(self.program.clone(), Vec::new())?];
+        if seeds[0].sites.is_empty() {
+            return Err(SearchError::NoSites);
+        }
+        loop {
+            let mut failing = Vec::new();
+            let exhausted = self.search_order(&mut seeds, &mut random, &mut seen, &mut found, &mut failing, within_budget, observe)?;
+            if !exhausted || failing.is_empty() || found.order == HIGHEST_ORDER {
+                found.exhausted = exhausted;
+                return Ok(found);
+            }
+            found.order += 1;
+            let parsed = failing.into_iter().filter_map(|(program, rules)| self.seed_of(program, rules).ok());
+            seeds = parsed.filter(|seed| !seed.sites.is_empty()).collect();
+            if seeds.is_empty() {
+                found.exhausted = true;
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Mutates programs of one order; true when all their mutants are used up.
+    #[allow(clippy::too_many_arguments, reason = "the state of one search, taken apart for the borrow checker")]
+    fn search_order(
+        &self,
+        seeds: &mut [Seed],
+        random: &mut ChaCha8Rng,
+        seen: &mut HashSet<String>,
+        found: &mut Found,
+        failing: &mut Vec<(Program, Vec<Rule>)>,
+        within_budget: &mut dyn FnMut() -> bool,
+        observe: &mut dyn FnMut(Event),
+    ) -> Result<bool, SearchError> {
+        let mut rules: Vec<Rule> = seeds.iter().flat_map(|seed| seed.sites.rules()).collect();
+        rules.sort();
+        rules.dedup();
+        let Some(mut selector) = RuleSelector::new(&rules, random) else { return Ok(true) };
+        let mut live = rules;
+        while within_budget() && found.witnesses.len() < self.most_witnesses {
+            let mut proposals = Vec::new();
+            while proposals.len() < self.batch && !live.is_empty() {
+                let rule = match self.strategy {
+                    Strategy::Guided => selector.next(random),
+                    Strategy::Random => live[random.random_range(0..live.len())],
+                };
+                match propose(seeds, rule, random, seen) {
+                    Some(proposal) => proposals.push(proposal),
+                    None => {
+                        live.retain(|other| *other != rule);
+                        if !selector.retire(rule) {
+                            live.clear();
+                        }
+                    }
+                }
+            }
+            if proposals.is_empty() {
+                return Ok(true);
+            }
+            for (proposal, result) in self.judge(proposals) {
+                let (answer, covered) = result?;
+                found.judged += 1;
+                let mut accepted = None;
+                match (answer, covered) {
+                    (Answer::Yes, _) => {
+                        found.failing_mutants += 1;
+                        failing.push((proposal.program, proposal.rules));
+                    }
+                    (Answer::No, Some(covered)) => {
+                        let distances: Vec<f64> = found.witnesses.iter().map(|w| w.covered.distance(&covered)).collect();
+                        let diverse = distances.iter().all(|distance| *distance > 0.0);
+                        if diverse || self.strategy == Strategy::Random {
+                            let mean = if distances.is_empty() { 1.0 } else { distances.iter().sum::<f64>() / distances.len() as f64 };
+                            accepted = Some(mean);
+                            let distance = covered.distance(&found.failing);
+                            found.witnesses.push(Witness { program: proposal.program, rules: proposal.rules, covered, distance });
+                        }
+                    }
+                    _ => found.unjudged += 1,
+                }
+                if live.contains(&proposal.rule) {
+                    selector.update(proposal.rule, accepted);
+                }
+            }
+            observe(Event::Progress { judged: found.judged, witnesses: found.witnesses.len(), order: found.order });
+        }
+        Ok(false)
+    }
+
+    /// Judges mutants side by side, and measures those that pass.
+    #[allow(clippy::type_complexity, reason = "pairs in the order given, nothing more")]
+    fn judge(&self, proposals: Vec<Proposal>) -> Vec<(Proposal, Result<(Answer, Option<CoverageSet>), SeamError>)> {
+        proposals
+            .into_par_iter()
+            .map(|proposal| {
+                let result = self.judge.judge(&proposal.program).and_then(|answer| match answer {
+                    Answer::No => Ok((answer, Some(self.coverage.measure(&proposal.program, self.flags)?))),
+                    _ => Ok((answer, None)),
+                });
+                (proposal, result)
+            })
+            .collect()
+    }
+
+    fn seed_of(&self, program: Program, rules: Vec<Rule>) -> Result<Seed, SearchError> {
+        let unit = trueline_c::parse(&program)?;
+        let protected = if self.protect_output { OracleCode::of_output(&unit) } else { OracleCode::none() };
+        let sites = Sites::find(&unit, &protected);
+        Ok(Seed { program, rules, sites, tried: HashMap::new() })
+    }
+}
+
+/// A mutant by a rule that was not tried before; `None` when the rule has none left in any seed.
+fn propose(seeds: &mut [Seed], rule: Rule, random: &mut ChaCha8Rng, seen: &mut HashSet<String>) -> Option<Proposal> {
+    let mut open: Vec<usize> = (0..seeds.len()).filter(|&i| seeds[i].left(rule) > 0).collect();
+    while !open.is_empty() {
+        let slot = random.random_range(0..open.len());
+        let seed = &mut seeds[open[slot]];
+        while seed.left(rule) > 0 {
+            let tried = seed.tried.entry(rule).or_default();
+            let untried: Vec<usize> = (0..seed.sites.of(rule).len()).filter(|site| !tried.contains(site)).collect();
+            let site = untried[random.random_range(0..untried.len())];
+            tried.insert(site);
+            let Ok(source) = seed.sites.of(rule)[site].apply(&seed.program.source) else { continue };
+            if seen.insert(source.clone()) {
+                let rules: Vec<Rule> = seed.rules.iter().copied().chain([rule]).collect();
+                let origin = Origin::Mutated {
+                    parent: seed.program.name.clone(),
+                    seed: 0,
+                    strategies: rules.iter().map(ToString::to_string).collect(),
+                };
+                return Some(Proposal { rule, rules, program: Program { source, origin, ..seed.program.clone() } });
+            }
+        }
+        open.swap_remove(slot);
+    }
+    None
+}
+
+impl Seed {
+    fn left(&self, rule: Rule) -> usize {
+        self.sites.of(rule).len() - self.tried.get(&rule).map_or(0, HashSet::len)
+    }
+}
