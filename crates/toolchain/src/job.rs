@@ -288,18 +288,17 @@ impl Job {
     fn command(&self, tracing: Tracing) -> Result<Command, JobError> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear();
-        for name in ["PATH", "HOME", "TMPDIR"] {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
+        // A traced program sees nothing but what it was given: its stack must not depend on the user's environment, and
+        // debuggers give theirs an empty one too.
+        if tracing == Tracing::Off {
+            // rustup's proxies find their toolchain through the last two; nothing else reads them.
+            for name in ["PATH", "HOME", "TMPDIR", "RUSTUP_HOME", "CARGO_HOME"] {
+                if let Some(value) = std::env::var_os(name) {
+                    command.env(name, value);
+                }
             }
+            command.env("LC_ALL", "C");
         }
-        // rustup's proxies find their toolchain through these; nothing else reads them.
-        for name in ["RUSTUP_HOME", "CARGO_HOME"] {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
-            }
-        }
-        command.env("LC_ALL", "C");
         command.envs(self.env.iter().map(|(k, v)| (k, v)));
         if let Some(dir) = &self.cwd {
             command.current_dir(dir);

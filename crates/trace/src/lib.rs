@@ -12,7 +12,9 @@ mod gdb;
 pub mod inferior;
 mod intern;
 mod lldb;
+pub mod native;
 
 pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars};
 pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;
+pub use native::NativeEngine;

@@ -85,12 +85,11 @@ def render(value, type_, budget):
         return "?"
     budget[2] = True
     if code in POINTERS:
-        try:
-            return hex(int(value.cast(UNSIGNED)))
-        except gdb.error:
-            if "synthetic" in value.format_string():
-                return "(synthetic pointer)"
-            raise
+        number = int(value.cast(UNSIGNED))
+        # A pointer to something that has no memory reads as zero.
+        if number == 0 and "synthetic" in value.format_string():
+            return "(synthetic pointer)"
+        return hex(number)
     if code == gdb.TYPE_CODE_FLT:
         return float_text(float(value), type_.sizeof)
     if code in (gdb.TYPE_CODE_COMPLEX, getattr(gdb, "TYPE_CODE_DECFLOAT", -1)):
@@ -253,6 +252,8 @@ class Tracer:
                 continue
             if symbol.type is None or symbol.type.code in (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_VOID):
                 continue
+            if symbol.type.name == "__CORE_ADDR":
+                continue  # a label that lost its address looks like a variable
             if is_file_scope and not self.is_user(symbol.symtab):
                 continue
             found.append(self.describe(symbol, kind))

@@ -1,0 +1,353 @@
+//! Functions, blocks, variables and call sites of one unit.
+//!
+//! Scopes are built the way gdb builds them, because that is what people see: an inlined instance inherits the
+//! entries of its abstract origin that it does not mention, a block without addresses lends its variables to
+//! the block around it, and functions without addresses do not exist.
+
+use super::dies::{All, Damage, DieId, attribute, children, die, flag, follow, number, origins, text};
+use super::types::TypeReader;
+use crate::native::module::{
+    Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, FileId, Function, FunctionId, Location, LocationEntry, Module, UnitId, Var,
+    VarId,
+};
+use crate::native::op::{Decoder, Op, Slice};
+use gimli::{AttributeValue, RawLocListEntry};
+use std::collections::HashSet;
+use std::sync::Arc;
+use trueline_model::VarKind;
+
+/// Nesting beyond which entries are taken for damage.
+const DEEPEST: u32 = 256;
+
+pub(super) struct Reader<'m, 's, 'd, 'a> {
+    module: &'m mut Module,
+    all: All<'s, 'd, 'a>,
+    unit: usize,
+    id: UnitId,
+    files: &'m [Option<FileId>],
+    types: TypeReader,
+}
+
+impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
+    pub fn new(module: &'m mut Module, all: All<'s, 'd, 'a>, unit: usize, id: UnitId, files: &'m [Option<FileId>]) -> Self {
+        Self { module, all, unit, id, files, types: TypeReader::default() }
+    }
+
+    pub fn read(&mut self) -> Result<(), Damage> {
+        let dies = self.all[self.unit].dies()?;
+        if dies.is_empty() {
+            return Err(Damage::Other("a unit without entries"));
+        }
+        self.file_scope(DieId { unit: self.unit, index: 0 }, 0)
+    }
+
+    /// A unit or a namespace.
+    fn file_scope(&mut self, scope: DieId, depth: u32) -> Result<(), Damage> {
+        if depth > DEEPEST {
+            return Err(Damage::Other("entries nested too deeply"));
+        }
+        for child in children(self.all, scope) {
+            match die(self.all, child).entry.tag() {
+                gimli::DW_TAG_variable => {
+                    if let Some(var) = self.variable(child, VarKind::Global) {
+                        self.module.units[self.id.0 as usize].globals.push(var);
+                    }
+                }
+                gimli::DW_TAG_subprogram => self.function(child)?,
+                gimli::DW_TAG_namespace | gimli::DW_TAG_module | gimli::DW_TAG_structure_type | gimli::DW_TAG_enumeration_type => {
+                    self.file_scope(child, depth + 1)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn function(&mut self, id: DieId) -> Result<(), Damage> {
+        let ranges = self.ranges(id);
+        let Some(name) = text(self.all, id, gimli::DW_AT_name) else { return Ok(()) };
+        // Functions removed by the linker keep their entry at address 0.
+        if ranges.is_empty() || ranges[0].0 == 0 {
+            return Ok(());
+        }
+        let function = FunctionId(self.module.functions.len() as u32);
+        let block = self.push_block(BlockKind::Function, function, None, ranges.clone());
+        let frame_base = self.location(id, gimli::DW_AT_frame_base);
+        let decl_file = self.file_of(id, gimli::DW_AT_decl_file);
+        let decl_line = number(self.all, id, gimli::DW_AT_decl_line).unwrap_or(0) as u32;
+        let name: Arc<str> = Arc::from(name);
+        for &(low, high) in &ranges {
+            self.module.by_address.push((low, high, function));
+        }
+        self.module.functions.push(Function {
+            unit: self.id,
+            name,
+            ranges,
+            block,
+            decl_file,
+            decl_line,
+            frame_base,
+            call_sites: Vec::new(),
+        });
+        self.scope(id, block, function, 0)
+    }
+
+    /// The children of a scope, then what its origin has and it does not mention.
+    fn scope(&mut self, id: DieId, block: BlockId, function: FunctionId, depth: u32) -> Result<(), Damage> {
+        if depth > DEEPEST {
+            return Err(Damage::Other("blocks nested too deeply"));
+        }
+        let mut mentioned = HashSet::new();
+        for child in children(self.all, id) {
+            let last = origins(self.all, child).last().filter(|&o| o != child);
+            mentioned.extend(last);
+            self.member(child, block, function, depth)?;
+        }
+        if let Some(origin) = origins(self.all, id).last().filter(|&o| o != id) {
+            self.inherit(origin, &mentioned, block, function, depth)?;
+        }
+        Ok(())
+    }
+
+    fn inherit(
+        &mut self,
+        origin: DieId,
+        mentioned: &HashSet<DieId>,
+        block: BlockId,
+        function: FunctionId,
+        depth: u32,
+    ) -> Result<(), Damage> {
+        for child in children(self.all, origin).filter(|c| !mentioned.contains(c)) {
+            match die(self.all, child).entry.tag() {
+                gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter | gimli::DW_TAG_lexical_block => {
+                    self.member(child, block, function, depth)?
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, id: DieId, block: BlockId, function: FunctionId, depth: u32) -> Result<(), Damage> {
+        match die(self.all, id).entry.tag() {
+            gimli::DW_TAG_variable => {
+                if let Some(var) = self.variable(id, VarKind::Local) {
+                    self.module.blocks[block.0 as usize].vars.push(var);
+                }
+            }
+            gimli::DW_TAG_formal_parameter => {
+                if let Some(var) = self.variable(id, VarKind::Param) {
+                    self.module.blocks[block.0 as usize].vars.push(var);
+                }
+            }
+            gimli::DW_TAG_lexical_block => {
+                let entry = &die(self.all, id).entry;
+                if !entry.has_attr(gimli::DW_AT_ranges) && !entry.has_attr(gimli::DW_AT_low_pc) {
+                    return self.scope(id, block, function, depth + 1);
+                }
+                let ranges = self.ranges(id);
+                if !ranges.is_empty() {
+                    let inner = self.push_block(BlockKind::Lexical, function, Some(block), ranges);
+                    self.scope(id, inner, function, depth + 1)?;
+                }
+            }
+            gimli::DW_TAG_inlined_subroutine => {
+                let ranges = self.ranges(id);
+                let Some(name) = text(self.all, id, gimli::DW_AT_name) else { return Ok(()) };
+                if !ranges.is_empty() {
+                    let kind = BlockKind::Inlined {
+                        name: Arc::from(name),
+                        call_file: self.file_of(id, gimli::DW_AT_call_file),
+                        call_line: number(self.all, id, gimli::DW_AT_call_line).unwrap_or(0) as u32,
+                    };
+                    let inner = self.push_block(kind, function, Some(block), ranges);
+                    self.scope(id, inner, function, depth + 1)?;
+                }
+            }
+            gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => self.call_site(id, function),
+            // A nested function (GNU C) is a function like any other.
+            gimli::DW_TAG_subprogram => self.function(id)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn push_block(&mut self, kind: BlockKind, function: FunctionId, parent: Option<BlockId>, ranges: Vec<(u64, u64)>) -> BlockId {
+        let id = BlockId(self.module.blocks.len() as u32);
+        if ranges.len() > 1 {
+            self.module.units[self.id.0 as usize].has_split_block = true;
+        }
+        self.module.blocks.push(Block { kind, function, parent, ranges, children: Vec::new(), vars: Vec::new() });
+        if let Some(parent) = parent {
+            self.module.blocks[parent.0 as usize].children.push(id);
+        }
+        id
+    }
+
+    fn variable(&mut self, id: DieId, kind: VarKind) -> Option<VarId> {
+        let name = text(self.all, id, gimli::DW_AT_name)?;
+        let at_file_scope = kind == VarKind::Global;
+        let mut location = self.location(id, gimli::DW_AT_location);
+        if matches!(location, Location::None)
+            && let Some((_, value)) = attribute(self.all, id, gimli::DW_AT_const_value)
+        {
+            location = constant(value);
+        }
+        if matches!(location, Location::None) {
+            let declared = flag(self.all, id, gimli::DW_AT_declaration);
+            let external = attribute(self.all, id, gimli::DW_AT_external).is_some();
+            if declared || external {
+                return None;
+            }
+        }
+        let is_static = matches!(&location, Location::Everywhere(ops) if matches!(**ops, [Op::Address(_)]));
+        let kind = if is_static || at_file_scope { VarKind::Global } else { kind };
+        let ty = self.types.type_of(self.all, &mut self.module.types, id);
+        let var = VarId(self.module.vars.len() as u32);
+        self.module.vars.push(Var {
+            name: Arc::from(name),
+            kind,
+            decl_line: number(self.all, id, gimli::DW_AT_decl_line).unwrap_or(0) as u32,
+            decl_file: self.file_of(id, gimli::DW_AT_decl_file),
+            ty,
+            location,
+        });
+        let offset = self.all[id.unit].start() + die(self.all, id).entry.offset().0;
+        self.module.var_dies.push((offset, var));
+        Some(var)
+    }
+
+    fn location(&mut self, id: DieId, name: gimli::DwAt) -> Location {
+        let Some((at, value)) = attribute(self.all, id, name) else { return Location::None };
+        let unit = &self.all[at.unit];
+        let decoder = Decoder { dwarf: unit.dwarf, unit: unit.unit };
+        if let AttributeValue::Exprloc(expression) = value {
+            return match decoder.decode(expression.0) {
+                Ok(ops) if ops.is_empty() => Location::None,
+                Ok(ops) => Location::Everywhere(ops),
+                Err(reason) => Location::Broken(reason.into()),
+            };
+        }
+        let offset = match unit.dwarf.attr_locations_offset(unit.unit, value) {
+            Ok(Some(offset)) => offset,
+            Ok(None) => return Location::Broken("location of an unknown form".into()),
+            Err(e) => return Location::Broken(e.to_string().into()),
+        };
+        if name == gimli::DW_AT_location {
+            self.module.units[self.id.0 as usize].has_loclist = true;
+        }
+        match read_list(&decoder, offset) {
+            Ok(list) => Location::List(list.into()),
+            Err(e) => Location::Broken(format!("damaged location list: {e}").into()),
+        }
+    }
+
+    fn call_site(&mut self, id: DieId, function: FunctionId) {
+        let unit = &self.all[id.unit];
+        let entry = &die(self.all, id).entry;
+        let address = |name| entry.attr_value(name).and_then(|v| unit.dwarf.attr_address(unit.unit, v).ok().flatten());
+        let Some(return_pc) = address(gimli::DW_AT_call_return_pc).or_else(|| address(gimli::DW_AT_low_pc)) else { return };
+        let is_tail = flag(self.all, id, gimli::DW_AT_call_tail_call) || flag(self.all, id, gimli::DW_AT_GNU_tail_call);
+        let callee = follow(self.all, id, gimli::DW_AT_call_origin).or_else(|| follow(self.all, id, gimli::DW_AT_abstract_origin));
+        let decoder = Decoder { dwarf: unit.dwarf, unit: unit.unit };
+        let computed =
+            [gimli::DW_AT_call_target, gimli::DW_AT_GNU_call_site_target].iter().find_map(|&n| entry.attr_value(n)?.exprloc_value());
+        let target = match (callee, computed) {
+            (Some(c), _) => match (self.ranges(c).first(), text(self.all, c, gimli::DW_AT_name)) {
+                (Some(&(entry, _)), _) => CallTarget::Entry(entry),
+                (None, Some(name)) => CallTarget::Named(Arc::from(name)),
+                (None, None) => CallTarget::Unknown,
+            },
+            (None, Some(e)) => decoder.decode(e.0).map_or(CallTarget::Unknown, CallTarget::Computed),
+            (None, None) => CallTarget::Unknown,
+        };
+        let expression = |c: DieId, names: [gimli::DwAt; 2]| {
+            let value = names.iter().find_map(|&n| die(self.all, c).entry.attr_value(n))?;
+            decoder.decode(value.exprloc_value()?.0).ok()
+        };
+        let params = children(self.all, id).filter_map(|c| {
+            let place = expression(c, [gimli::DW_AT_location, gimli::DW_AT_location])?;
+            let value = expression(c, [gimli::DW_AT_call_value, gimli::DW_AT_GNU_call_site_value])?;
+            let parameter = follow(self.all, c, gimli::DW_AT_call_parameter).or_else(|| follow(self.all, c, gimli::DW_AT_abstract_origin));
+            let parameter = parameter.map(|p| self.all[p.unit].start() + die(self.all, p).entry.offset().0);
+            Some(CallParam { place, value, parameter })
+        });
+        let site = CallSite { return_pc, is_tail, target, params: params.collect() };
+        self.module.functions[function.0 as usize].call_sites.push(site);
+    }
+
+    fn ranges(&self, id: DieId) -> Vec<(u64, u64)> {
+        let unit = &self.all[id.unit];
+        let mut found = Vec::new();
+        if let Ok(mut ranges) = unit.dwarf.die_ranges(unit.unit, &die(self.all, id).entry) {
+            while let Ok(Some(range)) = ranges.next() {
+                if range.begin < range.end {
+                    found.push((range.begin, range.end));
+                }
+            }
+        }
+        found
+    }
+
+    fn file_of(&self, id: DieId, name: gimli::DwAt) -> Option<FileId> {
+        let (at, value) = attribute(self.all, id, name)?;
+        // Indices of another unit would need that unit's table; only link-time optimization refers across.
+        if at.unit != self.unit {
+            return None;
+        }
+        let index = match value {
+            AttributeValue::FileIndex(index) => index,
+            other => other.udata_value()?,
+        };
+        self.files.get(usize::try_from(index).ok()?).copied().flatten()
+    }
+}
+
+/// A location list in order, empty entries included: gdb gives them a meaning at a function's entry.
+fn read_list<'a>(decoder: &Decoder<'_, 'a>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<LocationEntry>> {
+    let unit = decoder.unit;
+    let mut raw = decoder.dwarf.raw_locations(unit, offset)?;
+    let mut base = unit.low_pc;
+    let mut list = Vec::new();
+    let address = |index| decoder.dwarf.address(unit, index);
+    while let Some(entry) = raw.next()? {
+        let (low, high, data) = match entry {
+            RawLocListEntry::BaseAddress { addr } => {
+                base = addr;
+                continue;
+            }
+            RawLocListEntry::BaseAddressx { addr } => {
+                base = address(addr)?;
+                continue;
+            }
+            RawLocListEntry::StartxEndx { begin, end, data } => (address(begin)?, address(end)?, data),
+            RawLocListEntry::StartxLength { begin, length, data } => {
+                let low = address(begin)?;
+                (low, low.wrapping_add(length), data)
+            }
+            RawLocListEntry::AddressOrOffsetPair { begin, end, data } | RawLocListEntry::OffsetPair { begin, end, data } => {
+                (base.wrapping_add(begin), base.wrapping_add(end), data)
+            }
+            RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data),
+            RawLocListEntry::StartLength { begin, length, data } => (begin, begin.wrapping_add(length), data),
+            RawLocListEntry::DefaultLocation { data } => (0, u64::MAX, data),
+        };
+        let ops = decoder.decode(data.0).map_err(Arc::from);
+        list.push(LocationEntry { low, high, ops });
+    }
+    Ok(list)
+}
+
+/// A value that the debug information gives outright.
+fn constant(value: AttributeValue<Slice<'_>>) -> Location {
+    let bytes: Arc<[u8]> = match value {
+        AttributeValue::Block(b) => Arc::from(b.slice()),
+        AttributeValue::String(s) => Arc::from(s.slice()),
+        other => match (other.sdata_value(), other.udata_value()) {
+            (Some(n), _) => Arc::from(i128::from(n).to_le_bytes()),
+            (None, Some(n)) => Arc::from(u128::from(n).to_le_bytes()),
+            (None, None) => return Location::Broken("constant of an unknown form".into()),
+        },
+    };
+    Location::Constant(bytes)
+}

@@ -1,0 +1,215 @@
+//! Types, good enough to print values and spell names.
+
+use super::dies::{All, DieId, attribute, children, die, flag, follow, number, text};
+use crate::native::module::{Field, Type, TypeId, TypeKind};
+use gimli::AttributeValue;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Types read so far, by entry.
+#[derive(Default)]
+pub(super) struct TypeReader {
+    known: HashMap<DieId, TypeId>,
+}
+
+impl TypeReader {
+    /// The type of the entry `of` (its DW_AT_type, possibly on its origin).
+    pub fn type_of(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, of: DieId) -> TypeId {
+        match attribute(all, of, gimli::DW_AT_type).and_then(|(at, _)| follow(all, at, gimli::DW_AT_type)) {
+            Some(id) => self.read(all, types, id, 0),
+            None => push(types, TypeKind::Opaque, 0, "void"),
+        }
+    }
+
+    fn read(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> TypeId {
+        if let Some(&known) = self.known.get(&id) {
+            return known;
+        }
+        let name = spell(all, id, 0);
+        let this = push(types, TypeKind::Opaque, 0, &name);
+        self.known.insert(id, this);
+        if depth > 64 {
+            return this;
+        }
+        let (kind, size) = self.describe(all, types, id, depth);
+        types[this.0 as usize].kind = kind;
+        types[this.0 as usize].size = size;
+        this
+    }
+
+    fn describe(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> (TypeKind, u64) {
+        let entry = &die(all, id).entry;
+        let size = number(all, id, gimli::DW_AT_byte_size).unwrap_or(0);
+        match entry.tag() {
+            gimli::DW_TAG_base_type => {
+                use gimli::constants as c;
+                let encoding = match entry.attr_value(gimli::DW_AT_encoding) {
+                    Some(AttributeValue::Encoding(e)) => e,
+                    _ => c::DW_ATE_unsigned,
+                };
+                let kind = match encoding {
+                    c::DW_ATE_signed | c::DW_ATE_signed_char => TypeKind::Signed,
+                    c::DW_ATE_float => TypeKind::Float,
+                    c::DW_ATE_complex_float | c::DW_ATE_imaginary_float | c::DW_ATE_decimal_float => TypeKind::Complex,
+                    c::DW_ATE_address => TypeKind::Pointer,
+                    _ => TypeKind::Unsigned,
+                };
+                (kind, size)
+            }
+            gimli::DW_TAG_pointer_type
+            | gimli::DW_TAG_reference_type
+            | gimli::DW_TAG_rvalue_reference_type
+            | gimli::DW_TAG_ptr_to_member_type
+            | gimli::DW_TAG_unspecified_type
+            | gimli::DW_TAG_subroutine_type => (TypeKind::Pointer, if size == 0 { 8 } else { size }),
+            gimli::DW_TAG_enumeration_type => (self.enumeration(all, id), size),
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_union_type | gimli::DW_TAG_class_type => {
+                if flag(all, id, gimli::DW_AT_declaration) {
+                    return (TypeKind::Opaque, 0);
+                }
+                (TypeKind::Aggregate(self.fields(all, types, id, depth)), size)
+            }
+            gimli::DW_TAG_array_type => self.array(all, types, id, depth),
+            // Typedefs and qualifiers print as what they stand for.
+            _ => match follow(all, id, gimli::DW_AT_type) {
+                Some(target) => {
+                    let target = self.read(all, types, target, depth + 1);
+                    copy_of(types, target)
+                }
+                None => (TypeKind::Opaque, 0),
+            },
+        }
+    }
+
+    fn enumeration(&mut self, all: All<'_, '_, '_>, id: DieId) -> TypeKind {
+        let negative = |e: DieId| {
+            let value = die(all, e).entry.attr_value(gimli::DW_AT_const_value);
+            matches!(value, Some(AttributeValue::Sdata(n)) if n < 0)
+        };
+        let mut enumerators = children(all, id).filter(|&c| die(all, c).entry.tag() == gimli::DW_TAG_enumerator);
+        if enumerators.any(negative) { TypeKind::Signed } else { TypeKind::Unsigned }
+    }
+
+    fn fields(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> Vec<Field> {
+        let members = children(all, id).filter(|&c| {
+            let entry = &die(all, c).entry;
+            entry.tag() == gimli::DW_TAG_member && !flag(all, c, gimli::DW_AT_external) && !flag(all, c, gimli::DW_AT_artificial)
+        });
+        let mut fields = Vec::new();
+        for member in members {
+            let ty = match follow(all, member, gimli::DW_AT_type) {
+                Some(target) => self.read(all, types, target, depth + 1),
+                None => continue,
+            };
+            let bit_size = number(all, member, gimli::DW_AT_bit_size);
+            let start = number(all, member, gimli::DW_AT_data_member_location).unwrap_or(0).saturating_mul(8);
+            let bit_offset = match (number(all, member, gimli::DW_AT_data_bit_offset), number(all, member, gimli::DW_AT_bit_offset)) {
+                (Some(bits), _) => bits,
+                // DWARF 3: counted from the most significant bit of the storage unit.
+                (None, Some(from_top)) => {
+                    let storage = number(all, member, gimli::DW_AT_byte_size).unwrap_or(types[ty.0 as usize].size).saturating_mul(8);
+                    start.saturating_add(storage).saturating_sub(from_top.saturating_add(bit_size.unwrap_or(0)))
+                }
+                (None, None) => start,
+            };
+            fields.push(Field { ty, bit_offset, bit_size });
+        }
+        fields
+    }
+
+    fn array(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> (TypeKind, u64) {
+        let Some(element) = follow(all, id, gimli::DW_AT_type) else { return (TypeKind::Opaque, 0) };
+        let mut element = self.read(all, types, element, depth + 1);
+        let mut counts: Vec<u64> = dimensions(all, id);
+        if counts.is_empty() {
+            counts.push(0);
+        }
+        // The last dimension is the innermost.
+        while let Some(count) = counts.pop() {
+            let size = types[element.0 as usize].size.saturating_mul(count);
+            if counts.is_empty() {
+                return (TypeKind::Array { element, count }, size);
+            }
+            element = push(types, TypeKind::Array { element, count }, size, "");
+        }
+        (TypeKind::Opaque, 0)
+    }
+}
+
+fn dimensions(all: All<'_, '_, '_>, id: DieId) -> Vec<u64> {
+    let ranges = children(all, id).filter(|&c| die(all, c).entry.tag() == gimli::DW_TAG_subrange_type);
+    let count = |c: DieId| {
+        let upper = || match die(all, c).entry.attr_value(gimli::DW_AT_upper_bound) {
+            Some(AttributeValue::Sdata(n)) => u64::try_from(n + 1).ok(),
+            Some(value) => value.udata_value().map(|n| n.wrapping_add(1)),
+            None => None,
+        };
+        number(all, c, gimli::DW_AT_count).or_else(upper).unwrap_or(0)
+    };
+    ranges.map(count).collect()
+}
+
+fn push(types: &mut Vec<Type>, kind: TypeKind, size: u64, name: &str) -> TypeId {
+    types.push(Type { kind, size, name: Arc::from(name) });
+    TypeId(types.len() as u32 - 1)
+}
+
+fn copy_of(types: &[Type], id: TypeId) -> (TypeKind, u64) {
+    let of = &types[id.0 as usize];
+    let kind = match &of.kind {
+        TypeKind::Signed => TypeKind::Signed,
+        TypeKind::Unsigned => TypeKind::Unsigned,
+        TypeKind::Float => TypeKind::Float,
+        TypeKind::Complex => TypeKind::Complex,
+        TypeKind::Pointer => TypeKind::Pointer,
+        TypeKind::Opaque => TypeKind::Opaque,
+        TypeKind::Array { element, count } => TypeKind::Array { element: *element, count: *count },
+        TypeKind::Aggregate(fields) => {
+            TypeKind::Aggregate(fields.iter().map(|f| Field { ty: f.ty, bit_offset: f.bit_offset, bit_size: f.bit_size }).collect())
+        }
+    };
+    (kind, of.size)
+}
+
+/// The type as C spells it, near enough to what gdb prints.
+fn spell(all: All<'_, '_, '_>, id: DieId, depth: u32) -> String {
+    if depth > 12 {
+        return "...".into();
+    }
+    let target = || match follow(all, id, gimli::DW_AT_type) {
+        Some(target) => spell(all, target, depth + 1),
+        None => "void".into(),
+    };
+    let tagged = |word: &str| match text(all, id, gimli::DW_AT_name) {
+        Some(name) => format!("{word} {name}"),
+        None => format!("{word} {{...}}"),
+    };
+    match die(all, id).entry.tag() {
+        gimli::DW_TAG_pointer_type => {
+            let to = follow(all, id, gimli::DW_AT_type);
+            if let Some(function) = to.filter(|&t| die(all, t).entry.tag() == gimli::DW_TAG_subroutine_type) {
+                return spell(all, function, depth + 1).replacen("()", "(*)()", 1);
+            }
+            let inner = target();
+            if inner.ends_with('*') { format!("{inner}*") } else { format!("{inner} *") }
+        }
+        gimli::DW_TAG_reference_type => format!("{} &", target()),
+        gimli::DW_TAG_const_type => match target() {
+            inner if inner.ends_with('*') => format!("{inner} const"),
+            inner => format!("const {inner}"),
+        },
+        gimli::DW_TAG_volatile_type => match target() {
+            inner if inner.ends_with('*') => format!("{inner} volatile"),
+            inner => format!("volatile {inner}"),
+        },
+        gimli::DW_TAG_array_type => {
+            let counts: String = dimensions(all, id).iter().map(|c| format!("[{c}]")).collect();
+            format!("{} {counts}", target())
+        }
+        gimli::DW_TAG_subroutine_type => format!("{} ()", target()),
+        gimli::DW_TAG_structure_type => tagged("struct"),
+        gimli::DW_TAG_union_type => tagged("union"),
+        gimli::DW_TAG_enumeration_type => tagged("enum"),
+        _ => text(all, id, gimli::DW_AT_name).unwrap_or_else(target),
+    }
+}

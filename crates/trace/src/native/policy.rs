@@ -1,0 +1,94 @@
+//! How a debugger would walk through the program: which of the raw stops it would show.
+//!
+//! The tracer stops on every address where a debugger could change its mind (see [`sites`]) and feeds those
+//! [`Position`]s to a [`Stepper`]; the stepper answers whether its debugger would stop there and which inlined
+//! calls it would hide at that stop.
+
+pub(crate) mod gdb;
+pub(crate) mod gdb_lines;
+pub(crate) mod lldb;
+pub(crate) mod lldb_lines;
+pub(crate) mod sites;
+pub(crate) mod standard;
+
+use super::module::{BlockId, FileId, FunctionId, Module};
+
+/// An activation: canonical frame address and function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StackId {
+    pub cfa: u64,
+    pub function: FunctionId,
+}
+
+/// An activation or an inlined call in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameId {
+    pub stack: StackId,
+    /// The innermost inlined call that is visible.
+    pub inlined: Option<BlockId>,
+}
+
+/// Where the program stands, or would stand if a return had been stopped at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Position {
+    pub pc: u64,
+    pub stack: StackId,
+    /// The activation that called this one, when it is the user's.
+    pub caller: Option<StackId>,
+    /// Whether the program really stands there.
+    pub kind: PositionKind,
+}
+
+/// How a position came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PositionKind {
+    /// A breakpoint.
+    Real,
+    /// A return to this place was deduced afterwards; it cannot be shown any more.
+    Returned,
+}
+
+/// What a debugger would show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// Inlined calls that start here and are not entered yet.
+    pub hidden: usize,
+    pub line: u32,
+    pub file: FileId,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Run,
+    Stop(Shown),
+}
+
+/// A debugger's way of stepping.
+pub(crate) trait Stepper {
+    /// The address of the first stop, given main.
+    fn first_stop(&self, main: FunctionId) -> u64;
+    /// The program arrived at the first stop.
+    fn begin(&mut self, position: &Position) -> Verdict;
+    /// The program arrived at a position while stepping.
+    fn arrive(&mut self, position: &Position) -> Verdict;
+    /// After a stop was shown, the user steps again.
+    fn step(&mut self, position: &Position) -> Verdict;
+    /// The line that an outer frame shows for the address of its call.
+    fn line_at(&self, pc: u64) -> Option<(FileId, u32)>;
+    /// Where the tracer has to stop besides line rows.
+    fn sites(&self) -> sites::Needs;
+}
+
+/// Inlined calls at an address, innermost first.
+pub(crate) fn inlined_at(module: &Module, pc: u64) -> Vec<BlockId> {
+    module.chain_at(pc).into_iter().filter(|&b| module.block(b).is_inlined()).collect()
+}
+
+/// Where an inlined block was called from.
+pub(crate) fn call_line(module: &Module, block: BlockId) -> Option<(FileId, u32)> {
+    match &module.block(block).kind {
+        super::module::BlockKind::Inlined { call_file: Some(file), call_line, .. } if *call_line != 0 => Some((*file, *call_line)),
+        _ => None,
+    }
+}

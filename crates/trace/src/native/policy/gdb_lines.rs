@@ -1,0 +1,162 @@
+//! The line table as gdb 13 keeps it: one table per source file, rows for line 0 dropped, rows of one line
+//! merged when they have discriminators, and an end marker wherever the program switches to another file.
+
+use crate::native::module::{FileId, Module, UnitId};
+use std::ops::Range;
+
+/// What gdb knows of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sal {
+    pub file: FileId,
+    pub line: u32,
+    pub start: u64,
+    pub end: u64,
+    pub is_stmt: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    pub pc: u64,
+    /// 0 marks an end.
+    pub line: u32,
+    pub is_stmt: bool,
+}
+
+/// The tables of all units.
+#[derive(Debug)]
+pub(crate) struct GdbLines {
+    units: Vec<Vec<(FileId, Vec<Item>)>>,
+    /// Address ranges covered by sequences, with their unit.
+    covered: Vec<(Range<u64>, UnitId)>,
+}
+
+impl GdbLines {
+    pub fn new(module: &Module) -> Self {
+        let mut covered = Vec::new();
+        let units = (0..module.units.len()).map(|i| build(module, UnitId(i as u32), &mut covered)).collect();
+        covered.sort_by_key(|c: &(Range<u64>, UnitId)| c.0.start);
+        Self { units, covered }
+    }
+
+    fn unit_at(&self, pc: u64) -> Option<UnitId> {
+        let after = self.covered.partition_point(|c| c.0.start <= pc);
+        self.covered[..after].iter().rev().take(4).find(|c| pc < c.0.end).map(|c| c.1)
+    }
+
+    /// The table of a file.
+    pub(super) fn table(&self, pc: u64, file: FileId) -> Option<&[Item]> {
+        let unit = self.unit_at(pc)?;
+        self.units[unit.0 as usize].iter().find(|t| t.0 == file).map(|t| &t.1[..])
+    }
+
+    /// What gdb's `find_pc_line` answers.
+    pub fn at(&self, pc: u64) -> Option<Sal> {
+        let unit = self.unit_at(pc)?;
+        let mut best: Option<(FileId, Item)> = None;
+        let mut best_end = 0u64;
+        let mut first_after: Option<u64> = None;
+        for (file, items) in &self.units[unit.0 as usize] {
+            let Some(first) = items.first() else { continue };
+            if first.pc > pc && first_after.is_none_or(|a| first.pc < a) {
+                first_after = Some(first.pc);
+            }
+            let next = items.partition_point(|i| i.pc <= pc);
+            if next > 0 && items[next - 1].line != 0 && best.is_none_or(|b| items[next - 1].pc > b.1.pc) {
+                let mut chosen = next - 1;
+                if !items[chosen].is_stmt {
+                    let mut look = chosen;
+                    while look > 0 && items[look - 1].pc == items[look].pc && items[look - 1].line != 0 && !items[look].is_stmt {
+                        look -= 1;
+                    }
+                    if items[look].is_stmt {
+                        chosen = look;
+                    }
+                }
+                best = Some((*file, items[chosen]));
+                if best_end <= items[chosen].pc {
+                    best_end = 0;
+                }
+            }
+            if let (Some(b), Some(item)) = (best, items.get(next))
+                && item.pc > b.1.pc
+                && (best_end == 0 || best_end > item.pc)
+            {
+                best_end = item.pc;
+            }
+        }
+        let (file, item) = best?;
+        let end = match (best_end, first_after) {
+            (0, Some(after)) => after,
+            (0, None) => u64::MAX,
+            (end, Some(after)) if after <= end => after,
+            (end, _) => end,
+        };
+        Some(Sal { file, line: item.line, start: item.pc, end, is_stmt: item.is_stmt })
+    }
+}
+
+fn build(module: &Module, unit: UnitId, covered: &mut Vec<(Range<u64>, UnitId)>) -> Vec<(FileId, Vec<Item>)> {
+    let mut tables: Vec<(FileId, Vec<Item>)> = Vec::new();
+    let mut last_file: Option<FileId> = None;
+    let (mut last_line, mut last_address) = (0u32, 0u64);
+    let mut stmt_at_address = false;
+    let mut discriminated = false;
+    let mut line_of_flag = 0u32;
+    let mut start: Option<u64> = None;
+    for row in &module.rows[module.unit(unit).rows.clone()] {
+        start.get_or_insert(row.address);
+        if row.line != line_of_flag {
+            discriminated = row.discriminator != 0;
+            line_of_flag = row.line;
+        } else {
+            discriminated |= row.discriminator != 0;
+        }
+        let end = row.flags.end_sequence;
+        let changed = last_file != Some(row.file);
+        let ignored = (changed && !end && last_address == row.address && !row.flags.is_stmt && stmt_at_address) || (!end && row.line == 0);
+        if ((changed && !ignored) || end)
+            && let Some(file) = last_file
+        {
+            push(&mut tables, file, Item { pc: row.address, line: 0, is_stmt: true });
+        }
+        if !end && !ignored {
+            if changed || row.line != last_line || !discriminated {
+                push(&mut tables, row.file, Item { pc: row.address, line: row.line, is_stmt: row.flags.is_stmt });
+                last_file = Some(row.file);
+            }
+            last_line = row.line;
+        }
+        if last_address != row.address {
+            stmt_at_address = false;
+            last_address = row.address;
+        }
+        stmt_at_address |= row.flags.is_stmt;
+        if end {
+            if let Some(from) = start.take()
+                && from < row.address
+            {
+                covered.push((from..row.address, unit));
+            }
+            (last_file, last_line, last_address, stmt_at_address, discriminated, line_of_flag) = (None, 0, 0, false, false, 0);
+        }
+    }
+    for (_, items) in &mut tables {
+        items.sort_by_key(|i| (i.pc, i.line != 0));
+    }
+    tables
+}
+
+fn push(tables: &mut Vec<(FileId, Vec<Item>)>, file: FileId, item: Item) {
+    let index = tables.iter().position(|t| t.0 == file).unwrap_or_else(|| {
+        tables.push((file, Vec::new()));
+        tables.len() - 1
+    });
+    let items = &mut tables[index].1;
+    // An end marker replaces the empty lines before it.
+    if item.line == 0 {
+        while items.last().is_some_and(|l| l.pc == item.pc) {
+            items.pop();
+        }
+    }
+    items.push(item);
+}

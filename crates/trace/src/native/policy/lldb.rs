@@ -1,0 +1,218 @@
+//! lldb 16's `step-in`.
+//!
+//! A step ends as soon as control leaves the line's address ranges for the start of a row of another line, is_stmt or
+//! not; a return to the caller ends it wherever that is, also in the middle of a row; an inlined call that starts at
+//! the address is first shown from outside and then entered without executing anything. Rows without a line are
+//! stepped through.
+
+use super::lldb_lines::LldbLines;
+use super::sites::Needs;
+use super::{FrameId, Position, Shown, StackId, Stepper, Verdict, call_line};
+use crate::native::module::{BlockId, FileId, FunctionId, Module};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+#[derive(Debug)]
+struct Place {
+    inlined: Vec<BlockId>,
+    hidden: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Equal,
+    Younger,
+    SameParent,
+    Older,
+}
+
+/// The step plan between two events.
+pub(crate) struct LldbStepper<'m> {
+    module: &'m Module,
+    lines: LldbLines,
+    places: HashMap<u64, Rc<Place>>,
+    ranges: Vec<(u64, u64)>,
+    line: Option<(FileId, u32)>,
+    frame: Option<FrameId>,
+    parent: Option<FrameId>,
+    resume_at: Option<u64>,
+    hidden: usize,
+}
+
+impl<'m> LldbStepper<'m> {
+    pub fn new(module: &'m Module) -> Self {
+        let lines = LldbLines::new(module);
+        Self {
+            module,
+            lines,
+            places: HashMap::new(),
+            ranges: Vec::new(),
+            line: None,
+            frame: None,
+            parent: None,
+            resume_at: None,
+            hidden: 0,
+        }
+    }
+
+    fn place(&mut self, pc: u64) -> Rc<Place> {
+        if let Some(place) = self.places.get(&pc) {
+            return Rc::clone(place);
+        }
+        let inlined = super::inlined_at(self.module, pc);
+        let starts = |b: &&BlockId| self.module.block(**b).ranges.iter().any(|r| r.0 == pc);
+        let hidden = inlined.iter().take_while(starts).count();
+        let place = Rc::new(Place { inlined, hidden });
+        self.places.insert(pc, Rc::clone(&place));
+        place
+    }
+
+    fn frame_id(stack: StackId, place: &Place, hidden: usize) -> FrameId {
+        FrameId { stack, inlined: place.inlined.get(hidden).copied() }
+    }
+
+    /// The frame around the visible one.
+    fn parent_id(position: &Position, place: &Place, hidden: usize) -> Option<FrameId> {
+        if hidden < place.inlined.len() {
+            return Some(Self::frame_id(position.stack, place, hidden + 1));
+        }
+        // The caller's innermost inlined call is not told apart: its activation decides.
+        position.caller.map(|stack| FrameId { stack, inlined: None })
+    }
+
+    /// File and line of the visible frame; line 0 stands for none.
+    fn line_of(&self, pc: u64, place: &Place, hidden: usize) -> Option<(FileId, u32)> {
+        match hidden.checked_sub(1) {
+            Some(last) => call_line(self.module, place.inlined[last]),
+            None => self.lines.at(pc).map(|e| (e.file, e.line)),
+        }
+    }
+
+    fn order(&self, position: &Position, visible: FrameId, parent: Option<FrameId>) -> Order {
+        let Some(start) = self.frame else { return Order::Equal };
+        if visible == start {
+            return Order::Equal;
+        }
+        let younger = if visible.stack.cfa != start.stack.cfa {
+            visible.stack.cfa < start.stack.cfa
+        } else if visible.stack.function == start.stack.function {
+            let function = self.module.function(position.stack.function).block;
+            let block = |f: FrameId| f.inlined.unwrap_or(function);
+            self.module.is_within(block(visible), block(start))
+        } else {
+            false
+        };
+        if younger {
+            Order::Younger
+        } else if parent.is_some() && parent == self.parent {
+            Order::SameParent
+        } else {
+            Order::Older
+        }
+    }
+
+    fn plan(&mut self, position: &Position, place: &Place, hidden: usize) {
+        self.frame = Some(Self::frame_id(position.stack, place, hidden));
+        self.parent = Self::parent_id(position, place, hidden);
+        self.line = self.line_of(position.pc, place, hidden);
+        self.ranges.clear();
+        self.ranges.extend(self.lines.range(position.pc));
+    }
+
+    fn stop(&mut self, pc: u64, place: &Place, hidden: usize) -> Verdict {
+        match self.line_of(pc, place, hidden) {
+            Some((file, line)) if line != 0 => {
+                self.hidden = hidden;
+                Verdict::Stop(Shown { hidden, line, file })
+            }
+            _ => Verdict::Run,
+        }
+    }
+
+    fn in_range(&mut self, pc: u64, place: &Place, hidden: usize) -> bool {
+        if self.ranges.iter().any(|r| r.0 <= pc && pc < r.1) {
+            return true;
+        }
+        let (Some((file, line)), Some(now)) = (self.line, self.line_of(pc, place, hidden)) else { return false };
+        if now.0 != file {
+            return false;
+        }
+        if now.1 == line || now.1 == 0 {
+            self.ranges.extend(self.lines.same_line_range(pc, file, now.1));
+            return true;
+        }
+        let Some(range) = self.lines.range(pc).filter(|r| hidden == 0 && r.0 != pc) else { return false };
+        self.line = Some(now);
+        self.ranges.clear();
+        self.ranges.push(range);
+        true
+    }
+}
+
+impl Stepper for LldbStepper<'_> {
+    fn first_stop(&self, main: FunctionId) -> u64 {
+        self.lines.after_prologue(self.module, main)
+    }
+
+    fn begin(&mut self, position: &Position) -> Verdict {
+        let place = self.place(position.pc);
+        // A breakpoint of the user's shows the innermost frame.
+        self.stop(position.pc, &place, 0)
+    }
+
+    fn step(&mut self, position: &Position) -> Verdict {
+        let place = self.place(position.pc);
+        if self.hidden > 0 {
+            let verdict = self.stop(position.pc, &place, self.hidden - 1);
+            if verdict != Verdict::Run {
+                return verdict;
+            }
+            self.hidden = 0;
+        }
+        self.plan(position, &place, 0);
+        Verdict::Run
+    }
+
+    fn arrive(&mut self, position: &Position) -> Verdict {
+        let pc = position.pc;
+        let resumed = match self.resume_at {
+            Some(at) if at != pc => return Verdict::Run,
+            at => at.is_some(),
+        };
+        self.resume_at = None;
+        let place = self.place(pc);
+        let hidden = place.hidden;
+        let visible = Self::frame_id(position.stack, &place, hidden);
+        let parent = Self::parent_id(position, &place, hidden);
+        let order = self.order(position, visible, parent);
+        if order == Order::Equal {
+            return match self.in_range(pc, &place, hidden) {
+                true => Verdict::Run,
+                false => self.stop(pc, &place, hidden),
+            };
+        }
+        let line = self.line_of(pc, &place, hidden);
+        if line.is_none_or(|l| l.1 == 0) {
+            // Step through what has no line, then look again.
+            self.plan(position, &place, hidden);
+            return Verdict::Run;
+        }
+        let entry = self.module.function(position.stack.function).entry();
+        if order == Order::Younger && !resumed && pc == entry {
+            let body = self.lines.after_prologue(self.module, position.stack.function);
+            if body != pc {
+                self.resume_at = Some(body);
+                return Verdict::Run;
+            }
+        }
+        self.stop(pc, &place, hidden)
+    }
+
+    fn line_at(&self, pc: u64) -> Option<(FileId, u32)> {
+        self.lines.at(pc).map(|e| (e.file, e.line)).filter(|l| l.1 != 0)
+    }
+
+    fn sites(&self) -> Needs {
+        Needs::Returns
+    }
+}

@@ -1,0 +1,326 @@
+//! The run: from stop to stop under a policy, each shown stop pushed to the sink.
+
+use super::cfi::CfaRule;
+use super::eval::Machine;
+use super::frame::{Frame as Machinery, Registers};
+use super::module::{BlockKind, FunctionId, Module, VarId};
+use super::policy::gdb::GdbStepper;
+use super::policy::lldb::LldbStepper;
+use super::policy::standard::StandardStepper;
+use super::policy::{Position, PositionKind, Shown, StackId, Stepper, Verdict, call_line, inlined_at, sites};
+use super::stack::{Change, Stack};
+use super::watch::{View, Watch, Windows, visible};
+use crate::inferior::{AddressHasher, Event, Inferior};
+use crate::{TraceEnd, TraceError, TraceRequest, Vars};
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::rc::Rc;
+use std::sync::Arc;
+use trueline_model::{FileName, Frame, FrameKind, Line, Policy, Step, StepSink};
+use trueline_toolchain::Job;
+
+type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<AddressHasher>>;
+
+/// What never changes about a breakpoint's address.
+struct Site {
+    function: FunctionId,
+    cfa: CfaRule,
+    is_entry: bool,
+}
+
+/// How the run ended and what it cost.
+pub(super) struct Run {
+    pub end: TraceEnd,
+    pub steps: u64,
+    pub program_cpu: std::time::Duration,
+}
+
+/// A traced run.
+pub(super) struct Tracer<'t> {
+    module: &'t Module,
+    request: &'t TraceRequest,
+    user: Vec<bool>,
+    stepper: Box<dyn Stepper + 't>,
+    inferior: Inferior,
+    stack: Stack,
+    sites: ByAddress<Rc<Site>>,
+    scopes: HashMap<(u64, usize), Rc<[VarId]>>,
+    windows: Windows,
+    watch: Watch,
+    steps: u64,
+}
+
+impl<'t> Tracer<'t> {
+    pub fn launch(module: &'t Module, request: &'t TraceRequest) -> Result<Self, TraceError> {
+        let user: Vec<bool> = module.files.iter().map(|f| is_user(request, f)).collect();
+        let stepper: Box<dyn Stepper + 't> = match request.policy {
+            Policy::Gdb => Box::new(GdbStepper::new(module, user.clone())),
+            Policy::Lldb => Box::new(LldbStepper::new(module)),
+            Policy::Standard => Box::new(StandardStepper::new(module)),
+        };
+        let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone());
+        let inferior = Inferior::launch(&job, module.entry, module.image)?;
+        let windows = Windows::new(module, inferior.bias());
+        Ok(Self {
+            module,
+            request,
+            user,
+            stepper,
+            inferior,
+            stack: Stack::default(),
+            sites: HashMap::default(),
+            scopes: HashMap::new(),
+            windows,
+            watch: Watch::new(module),
+            steps: 0,
+        })
+    }
+
+    /// Runs from main to its return.
+    pub fn run(mut self, sink: &mut dyn StepSink) -> Result<Run, TraceError> {
+        let end = self.trace(sink)?;
+        Ok(Run { end, steps: self.steps, program_cpu: self.inferior.cpu() })
+    }
+
+    fn trace(&mut self, sink: &mut dyn StepSink) -> Result<TraceEnd, TraceError> {
+        let bias = self.inferior.bias();
+        let main = self.module.function_named("main").ok_or_else(|| TraceError::BadBinary {
+            binary: self.module.path.clone(),
+            reason: "there is no function main with debug information".into(),
+        })?;
+        let entry = self.module.function(main).entry();
+        self.set_breakpoints(&[entry.wrapping_add(bias)])?;
+        match self.inferior.resume()? {
+            Event::Breakpoint(_) => {}
+            event => return self.ended(event).map(|()| TraceEnd::Finished),
+        }
+        let sp = self.inferior.regs().rsp;
+        let leave = self.return_address().ok_or_else(|| self.bad_program("has no readable stack"))?;
+        self.stack = Stack::begin(main, sp.wrapping_add(8), leave.wrapping_sub(bias));
+        let first = self.stepper.first_stop(main);
+        let is_user_code = |pc: u64| self.stepper.line_at(pc).is_some_and(|(file, _)| self.user[file.0 as usize]);
+        let mut all = sites::find(self.module, self.stepper.sites(), |pc| {
+            self.module.function_at(pc).is_some_and(|f| is_user_code(self.module.function(f).entry()))
+        });
+        all.push(first);
+        all.iter_mut().for_each(|a| *a = a.wrapping_add(bias));
+        all.push(leave);
+        self.set_breakpoints(&all)?;
+
+        // Run on to the first stop, past the prologue.
+        if first != entry {
+            loop {
+                match self.inferior.resume()? {
+                    Event::Breakpoint(at) if at == first.wrapping_add(bias) => break,
+                    Event::Breakpoint(at) if at == leave => return Ok(TraceEnd::Finished),
+                    Event::Breakpoint(_) => {}
+                    event => return self.ended(event).map(|()| TraceEnd::Finished),
+                }
+            }
+        }
+        let mut position = Position { pc: first, stack: self.stack.activations[0].id, caller: None, kind: PositionKind::Real };
+        let mut verdict = self.stepper.begin(&position);
+        loop {
+            while let Verdict::Stop(shown) = verdict {
+                if self.user[shown.file.0 as usize] {
+                    if self.steps >= self.request.max_steps {
+                        return Ok(TraceEnd::CutOff);
+                    }
+                    let step = self.show(&position, shown);
+                    self.steps += 1;
+                    if sink.step(step).is_break() {
+                        return Ok(TraceEnd::Stopped);
+                    }
+                }
+                verdict = self.stepper.step(&position);
+            }
+            match self.inferior.resume()? {
+                Event::Breakpoint(at) if at == leave && self.is_back_in_mains_caller() => return Ok(TraceEnd::Finished),
+                Event::Breakpoint(at) => {
+                    let pc = at.wrapping_sub(bias);
+                    verdict = match self.arrive(pc) {
+                        Some(here) => {
+                            position = here;
+                            self.stepper.arrive(&position)
+                        }
+                        None => Verdict::Run,
+                    };
+                }
+                event => return self.ended(event).map(|()| TraceEnd::Finished),
+            }
+        }
+    }
+
+    fn is_back_in_mains_caller(&self) -> bool {
+        self.stack.activations.first().is_some_and(|main| self.inferior.regs().rsp >= main.id.cfa)
+    }
+
+    fn set_breakpoints(&mut self, addresses: &[u64]) -> Result<(), TraceError> {
+        self.inferior.set_breakpoints(addresses).map_err(|source| TraceError::System { what: "insert breakpoints".into(), source })
+    }
+
+    /// The word at the top of the stack, at a function's entry.
+    fn return_address(&self) -> Option<u64> {
+        let mut bytes = [0u8; 8];
+        self.inferior.read(self.inferior.regs().rsp, &mut bytes).ok()?;
+        Some(u64::from_le_bytes(bytes))
+    }
+
+    fn site(&mut self, pc: u64) -> Option<Rc<Site>> {
+        if let Some(site) = self.sites.get(&pc) {
+            return Some(Rc::clone(site));
+        }
+        let function = self.module.function_at(pc)?;
+        let cfa = self.module.cfi.at(pc)?.cfa.clone();
+        let site = Rc::new(Site { function, cfa, is_entry: self.module.function(function).entry() == pc });
+        self.sites.insert(pc, Rc::clone(&site));
+        Some(site)
+    }
+
+    /// Where a breakpoint is on the stack; `None` when no debugger would look.
+    fn arrive(&mut self, pc: u64) -> Option<Position> {
+        let site = self.site(pc)?;
+        let registers = Registers::new(self.inferior.regs());
+        let bias = self.inferior.bias();
+        let cfa = match &site.cfa {
+            CfaRule::RegisterOffset(register, offset) => registers.get(*register)?.wrapping_add_signed(*offset),
+            CfaRule::Expression(_) => {
+                let view = View::new(&self.inferior, &mut self.windows);
+                let machine = Machine { module: self.module, bias, memory: &view };
+                machine.cfa(&Machinery::innermost(registers, pc, site.function))?
+            }
+        };
+        let id = StackId { cfa, function: site.function };
+        let inferior = &self.inferior;
+        let return_pc = || {
+            let mut bytes = [0u8; 8];
+            inferior.read(cfa.wrapping_sub(8), &mut bytes).ok()?;
+            Some(u64::from_le_bytes(bytes).wrapping_sub(bias))
+        };
+        let module = self.module;
+        let stepper = &mut self.stepper;
+        // A return that nobody stopped at still moves the debugger's idea of where it is.
+        let returned = |stack: &Stack, to: u64| {
+            // Where a breakpoint is, the stop itself was seen.
+            if let Some(top) = stack.top()
+                && !inferior.has_breakpoint(to.wrapping_add(bias))
+            {
+                let position = Position { pc: to, stack: top.id, caller: stack.caller(), kind: PositionKind::Returned };
+                let _ = stepper.arrive(&position);
+            }
+        };
+        match self.stack.update(module, id, site.is_entry, return_pc, returned) {
+            Change::Here => Some(Position { pc, stack: id, caller: self.stack.caller(), kind: PositionKind::Real }),
+            Change::Foreign => None,
+        }
+    }
+
+    fn show(&mut self, position: &Position, shown: Shown) -> Step {
+        let frames = self.frames(position.pc, shown);
+        let vars = match self.request.vars {
+            Vars::None => Vec::new(),
+            Vars::All => self.variables(position, shown.hidden),
+        };
+        Step {
+            step: self.steps,
+            file: Some(self.module.file(shown.file).clone()),
+            line: Some(Line(shown.line)),
+            pc: position.pc,
+            frames,
+            vars,
+        }
+    }
+
+    fn variables(&mut self, position: &Position, hidden: usize) -> Vec<trueline_model::Variable> {
+        let key = (position.pc, hidden);
+        let scope = match self.scopes.get(&key) {
+            Some(scope) => Rc::clone(scope),
+            None => {
+                let scope: Rc<[VarId]> = visible(self.module, position.pc, hidden, |f| self.user[f.0 as usize]).into();
+                self.scopes.insert(key, Rc::clone(&scope));
+                scope
+            }
+        };
+        let view = View::new(&self.inferior, &mut self.windows);
+        let machine = Machine { module: self.module, bias: self.inferior.bias(), memory: &view };
+        let frame = Machinery::innermost(Registers::new(self.inferior.regs()), position.pc, position.stack.function);
+        scope.iter().map(|&var| self.watch.observe(&machine, &frame, var)).collect()
+    }
+
+    fn frames(&mut self, pc: u64, shown: Shown) -> Arc<[Frame]> {
+        let top = self.stack.activations.last().expect("main is never popped");
+        if let Some((_, _, frames)) = top.shown.iter().find(|s| s.0 == pc && s.1 == shown.hidden) {
+            return Arc::clone(frames);
+        }
+        let mut frames = Vec::new();
+        let here = Some((shown.file, shown.line));
+        self.push_frames(pc, shown.hidden, here, top.id.function, &mut frames);
+        for pair in self.stack.activations.windows(2).rev() {
+            let call = pair[1].return_pc.wrapping_sub(1);
+            let line = self.stepper.line_at(call);
+            self.push_frames(call, 0, line, pair[0].id.function, &mut frames);
+        }
+        let frames: Arc<[Frame]> = frames.into();
+        let top = self.stack.activations.last_mut().expect("main is never popped");
+        // A long loop body may have many stops; the cache is for the usual few dozen.
+        if top.shown.len() >= 64 {
+            top.shown.clear();
+        }
+        top.shown.push((pc, shown.hidden, Arc::clone(&frames)));
+        frames
+    }
+
+    /// The frames of one activation, innermost first.
+    fn push_frames(
+        &self,
+        pc: u64,
+        hidden: usize,
+        here: Option<(super::module::FileId, u32)>,
+        function: FunctionId,
+        frames: &mut Vec<Frame>,
+    ) {
+        let mut line = here;
+        let frame = |name: &Arc<str>, kind, line: Option<(super::module::FileId, u32)>| Frame {
+            function: Arc::clone(name),
+            kind,
+            file: line.map(|l| self.module.file(l.0).clone()),
+            line: line.map(|l| Line(l.1)),
+        };
+        for block in inlined_at(self.module, pc).into_iter().skip(hidden) {
+            if let BlockKind::Inlined { name, .. } = &self.module.block(block).kind {
+                frames.push(frame(name, FrameKind::Inlined, line));
+            }
+            line = call_line(self.module, block);
+        }
+        frames.push(frame(&self.module.function(function).name, FrameKind::Real, line));
+    }
+
+    fn bad_program(&self, reason: &str) -> TraceError {
+        TraceError::BadProgram { binary: self.module.path.clone(), reason: reason.to_owned() }
+    }
+
+    /// What an end of the run means; `Ok` when it is a good one.
+    fn ended(&self, event: Event) -> Result<(), TraceError> {
+        let at_line = |pc: Option<u64>| {
+            let pc = pc.map(|pc| pc.wrapping_sub(self.inferior.bias()));
+            pc.and_then(|pc| self.stepper.line_at(pc)).map_or(String::new(), |(_, line)| format!(" at line {line}"))
+        };
+        match event {
+            Event::Exited(_) => Ok(()),
+            Event::Killed { signal, at } => {
+                let name =
+                    nix::sys::signal::Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_owned());
+                Err(self.bad_program(&format!("crashed with {name}{}", at_line(at))))
+            }
+            Event::TimedOut => Err(self.bad_program(&format!("did not finish within {} s", self.request.limits.wall.as_secs()))),
+            Event::Forked => Err(self.bad_program("starts another process or thread")),
+            Event::OwnTrap => Err(self.bad_program("raised SIGTRAP")),
+            Event::Breakpoint(_) | Event::Stepped => Ok(()),
+        }
+    }
+}
+
+/// Whether a file is the user's: by base name, or any when no names are given.
+pub(super) fn is_user(request: &TraceRequest, file: &FileName) -> bool {
+    request.user_files.is_empty() && !file.as_str().starts_with("/rustc/") || request.user_files.iter().any(|n| n == file.base())
+}

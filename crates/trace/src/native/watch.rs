@@ -1,0 +1,232 @@
+//! The program's memory at one stop, read in few system calls, and the variables seen in it.
+
+use super::eval::{Fault, Machine, Memory};
+use super::frame::Frame;
+use super::module::{FileId, Location, Module, VarId};
+use super::op::Op;
+use super::value::{Content, Printed, print};
+use crate::inferior::Inferior;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::sync::Arc;
+use trueline_model::{Observation, VarKind, Variable};
+
+/// Bytes above and below the stack pointer that are read together.
+const STACK_ABOVE: usize = 3072;
+const STACK_BELOW: usize = 128;
+/// Static data up to this size is read as a whole.
+const MOST_DATA: u64 = 64 << 10;
+
+/// A stretch of memory, as it was.
+#[derive(Debug, Default)]
+struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    fn get(&self, address: u64, length: usize) -> Option<&[u8]> {
+        let at = usize::try_from(address.checked_sub(self.start)?).ok()?;
+        self.bytes.get(at..at.checked_add(length)?)
+    }
+}
+
+/// Buffers that live as long as the trace.
+#[derive(Debug, Default)]
+pub(crate) struct Windows {
+    stack: Window,
+    data: Window,
+}
+
+impl Windows {
+    /// Prepares the window over the static variables of a module.
+    pub fn new(module: &Module, bias: u64) -> Self {
+        let mut bounds: Option<(u64, u64)> = None;
+        for var in &module.vars {
+            if let Location::Everywhere(ops) = &var.location
+                && let [Op::Address(address)] = **ops
+            {
+                let end = address.saturating_add(module.ty(var.ty).size);
+                bounds = Some(bounds.map_or((address, end), |(low, high)| (low.min(address), high.max(end))));
+            }
+        }
+        let (low, high) = bounds.filter(|b| b.1 - b.0 <= MOST_DATA).unwrap_or((0, 0));
+        Self {
+            stack: Window { start: 0, bytes: Vec::with_capacity(STACK_ABOVE + STACK_BELOW) },
+            data: Window { start: low.wrapping_add(bias), bytes: vec![0; (high - low) as usize] },
+        }
+    }
+}
+
+/// Memory during one stop.
+pub(crate) struct View<'v> {
+    inferior: &'v Inferior,
+    windows: RefCell<&'v mut Windows>,
+    filled: Cell<bool>,
+    sse: OnceCell<Option<[[u8; 16]; 16]>>,
+}
+
+impl<'v> View<'v> {
+    pub fn new(inferior: &'v Inferior, windows: &'v mut Windows) -> Self {
+        Self { inferior, windows: RefCell::new(windows), filled: Cell::new(false), sse: OnceCell::new() }
+    }
+
+    fn fill(&self) {
+        if self.filled.replace(true) {
+            return;
+        }
+        let mut windows = self.windows.borrow_mut();
+        let Windows { stack, data } = &mut **windows;
+        stack.start = self.inferior.regs().rsp.wrapping_sub(STACK_BELOW as u64);
+        stack.bytes.resize(STACK_ABOVE + STACK_BELOW, 0);
+        let data_length = data.bytes.len();
+        let arrived = self.inferior.read_many(&mut [(data.start, &mut data.bytes), (stack.start, &mut stack.bytes)]);
+        // The stack may end before the window does.
+        stack.bytes.truncate(arrived.saturating_sub(data_length));
+        if stack.bytes.len() < STACK_ABOVE + STACK_BELOW {
+            // Partial transfers stop at page boundaries of a request: ask for the rest of the last page too.
+            let missing = 4096 - (stack.start as usize & 4095);
+            if stack.bytes.is_empty() {
+                stack.bytes.resize(missing.min(STACK_ABOVE + STACK_BELOW), 0);
+                let length = stack.bytes.len();
+                let got = self.inferior.read_many(&mut [(stack.start, &mut stack.bytes)]);
+                stack.bytes.truncate(if got == length { length } else { 0 });
+            }
+        }
+    }
+}
+
+impl Memory for View<'_> {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> bool {
+        self.fill();
+        let windows = self.windows.borrow();
+        for window in [&windows.stack, &windows.data] {
+            if let Some(bytes) = window.get(address, buffer.len()) {
+                buffer.copy_from_slice(bytes);
+                return true;
+            }
+        }
+        buffer.is_empty() || self.inferior.read(address, buffer).is_ok()
+    }
+
+    fn thread_pointer(&self) -> Option<u64> {
+        Some(self.inferior.regs().fs_base)
+    }
+
+    fn sse(&self, register: usize) -> Option<[u8; 16]> {
+        self.sse.get_or_init(|| self.inferior.sse().ok()).as_ref().map(|all| all[register])
+    }
+}
+
+/// The last thing seen of a variable: most stay as they were from one stop to the next.
+struct Seen {
+    variable: Variable,
+    bytes: Vec<u8>,
+    is_value: bool,
+}
+
+/// Variables as they are shown.
+pub(crate) struct Watch {
+    seen: Vec<Option<Seen>>,
+    content: Content,
+    text: String,
+}
+
+impl Watch {
+    pub fn new(module: &Module) -> Self {
+        Self { seen: (0..module.vars.len()).map(|_| None).collect(), content: Content::default(), text: String::new() }
+    }
+
+    /// One variable at one stop.
+    pub fn observe(&mut self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Variable {
+        let module = machine.module;
+        let outcome = fetch(machine, frame, var, &mut self.content);
+        let slot = &mut self.seen[var.0 as usize];
+        if let (Ok(()), Some(seen)) = (&outcome, &*slot)
+            && seen.is_value
+            && self.content.missing.is_none()
+            && !self.content.is_synthetic
+            && seen.bytes == self.content.bytes
+        {
+            return seen.variable.clone();
+        }
+        let observation = match outcome {
+            Ok(()) => match print(module, module.var(var).ty, &self.content, &mut self.text) {
+                Printed::Text => Observation::Value(Arc::from(self.text.as_str())),
+                Printed::AllMissing => Observation::OptimizedOut,
+            },
+            Err(Fault::OptimizedOut) => Observation::OptimizedOut,
+            Err(Fault::Unreadable(_) | Fault::IllFormed(_)) => Observation::Unreadable,
+        };
+        let is_value = matches!(observation, Observation::Value(_)) && self.content.missing.is_none() && !self.content.is_synthetic;
+        let seen = slot.get_or_insert_with(|| Seen { variable: describe(module, var), bytes: Vec::new(), is_value: false });
+        seen.variable.observation = observation;
+        seen.is_value = is_value;
+        seen.bytes.clear();
+        seen.bytes.extend_from_slice(&self.content.bytes);
+        seen.variable.clone()
+    }
+}
+
+fn describe(module: &Module, id: VarId) -> Variable {
+    let var = module.var(id);
+    Variable {
+        name: Arc::clone(&var.name),
+        kind: var.kind,
+        decl_line: var.decl_line,
+        type_name: Arc::clone(&module.ty(var.ty).name),
+        holds_pointer: module.holds_pointer(var.ty),
+        observation: Observation::OptimizedOut,
+    }
+}
+
+/// Brings the bytes of a variable into `content`, or says why there are none.
+pub(crate) fn fetch(machine: &Machine<'_>, frame: &Frame, id: VarId, content: &mut Content) -> Result<(), Fault> {
+    let var = machine.module.var(id);
+    if let Location::Constant(bytes) = &var.location {
+        let size = machine.module.ty(var.ty).size as usize;
+        content.bytes.clear();
+        content.bytes.extend_from_slice(bytes.get(..size).unwrap_or(bytes));
+        content.bytes.resize(size.min(1 << 16), 0);
+        content.missing = None;
+        content.is_synthetic = false;
+        return Ok(());
+    }
+    let entry = machine.module.function(frame.function).entry();
+    match var.location.at(frame.lookup, entry) {
+        None => Err(Fault::OptimizedOut),
+        Some(Err(reason)) => Err(Fault::IllFormed(reason.to_string())),
+        Some(Ok(ops)) if ops.is_empty() => Err(Fault::OptimizedOut),
+        Some(Ok(ops)) => {
+            let placement = machine.locate(frame, ops)?;
+            machine.fetch(frame, &placement, var.ty, content)
+        }
+    }
+}
+
+/// Variables visible from an address, innermost block first, then the unit's globals of the user's files.
+pub(crate) fn visible(module: &Module, pc: u64, hidden: usize, user: impl Fn(FileId) -> bool) -> Vec<VarId> {
+    let mut chain = module.chain_at(pc).into_iter();
+    // Blocks inside inlined calls that are not entered yet are not visible.
+    let mut left = hidden;
+    while left > 0 {
+        match chain.next() {
+            Some(block) if module.block(block).is_inlined() => left -= 1,
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut vars = Vec::new();
+    for id in chain {
+        let block = module.block(id);
+        vars.extend_from_slice(&block.vars);
+        if block.is_inlined() {
+            break;
+        }
+    }
+    if let Some(function) = module.function_at(pc) {
+        let globals = &module.unit(module.function(function).unit).globals;
+        vars.extend(globals.iter().filter(|&&g| module.var(g).decl_file.is_none_or(&user)));
+    }
+    debug_assert!(vars.iter().all(|&v| matches!(module.var(v).kind, VarKind::Local | VarKind::Param | VarKind::Global)));
+    vars
+}
