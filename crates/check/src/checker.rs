@@ -13,7 +13,7 @@ use trueline_oracle::{
     Case, Completeness, Digest, Dropped, FloatMath, ReferenceFacts, Role, SourceFacts, Strictness, blocks_of, judge, measure,
 };
 use trueline_toolchain::{CompileRequest, Compiler, Limits, Scratch};
-use trueline_trace::{Engine, GdbEngine, LldbEngine, TraceEnd, TraceRequest, TraceSummary, Vars};
+use trueline_trace::{Engine, TraceEnd, TraceRequest, TraceSummary, Vars, open_engine};
 
 /// How to check.
 #[derive(Clone, Debug)]
@@ -132,10 +132,7 @@ pub struct Checker {
 impl Checker {
     /// A checker; finds its debugger.
     pub fn new(options: CheckOptions) -> Result<Self, CheckError> {
-        let engine: Box<dyn Engine + Send + Sync> = match options.engine {
-            EngineKind::Native | EngineKind::Gdb => Box::new(GdbEngine::find()?),
-            EngineKind::Lldb => Box::new(LldbEngine::find()?),
-        };
+        let engine = open_engine(options.engine)?;
         Ok(Self { options, engine })
     }
 

@@ -4,6 +4,8 @@
 
 mod commands;
 mod exit;
+mod input;
+mod style;
 
 use clap::Parser;
 use std::process::ExitCode;

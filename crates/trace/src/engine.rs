@@ -147,3 +147,11 @@ pub trait Engine: Sync {
     /// Traces one run, pushing each stop into `sink`.
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError>;
 }
+
+/// An engine by its kind; finds the debugger it needs.
+pub fn open_engine(kind: EngineKind) -> Result<Box<dyn Engine + Send + Sync>, TraceError> {
+    Ok(match kind {
+        EngineKind::Native | EngineKind::Gdb => Box::new(crate::GdbEngine::find()?),
+        EngineKind::Lldb => Box::new(crate::LldbEngine::find()?),
+    })
+}

@@ -14,7 +14,7 @@ mod intern;
 mod lldb;
 pub mod native;
 
-pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars};
+pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars, open_engine};
 pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;
 pub use native::NativeEngine;

@@ -1,9 +1,11 @@
 //! One module per command; the folder listing is the command list.
 
+mod check;
 mod doctor;
 mod manual;
 mod passes;
 mod toolchains;
+mod trace;
 
 use crate::exit::Ending;
 use clap::Subcommand;
@@ -11,6 +13,8 @@ use clap::Subcommand;
 /// The commands.
 #[derive(Subcommand)]
 pub enum Command {
+    Check(Box<check::Args>),
+    Trace(trace::Args),
     Doctor(doctor::Args),
     Manual(manual::Args),
     Toolchains(toolchains::Args),
@@ -20,6 +24,8 @@ pub enum Command {
 /// Runs one.
 pub fn run(command: Command) -> anyhow::Result<Ending> {
     match command {
+        Command::Check(args) => check::run(*args),
+        Command::Trace(args) => trace::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Manual(args) => manual::run(args),
         Command::Toolchains(args) => toolchains::run(args),

@@ -1,0 +1,157 @@
+//! `check` for people: the source around each violation, both traces beside it.
+
+use super::{Outcome, Row};
+use crate::style::Style;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use trueline_check::{CheckRun, Reference};
+use trueline_model::{Invariant, Line, LineKey, Violation};
+
+/// Source lines shown before and after a violation.
+const BEFORE: u32 = 3;
+const AFTER: u32 = 1;
+
+/// One line on what is wrong.
+pub fn title(v: &Violation) -> String {
+    let at = format!("{}:{}", v.file.base(), v.line);
+    let variable = v.variable.as_deref().unwrap_or("");
+    let value = v.value.as_deref().unwrap_or("");
+    match v.invariant {
+        Invariant::Line => format!("{at} is stepped on but never runs"),
+        Invariant::Backtrace => format!("{at} shows `{}`, never active together on this line", v.frames.join("` in `")),
+        Invariant::Scope => format!("{at} shows `{variable}`, which is not in scope there"),
+        Invariant::Parameter => format!("{at} shows parameter `{variable}` = {value}, a value it never has"),
+        Invariant::Value => format!("{at} shows `{variable}` = {value}, a value it never has"),
+        Invariant::Codegen => format!("{}: the code differs with and without -g", v.file.base()),
+        Invariant::Consistency if v.variable.is_some() => format!("{at} shows `{variable}` outside of its block"),
+        Invariant::Consistency => format!("{at} is not in `{}`, whose frame stands there", v.function),
+        Invariant::Dwarf => format!("{at} gives `{variable}` a location that cannot be followed"),
+    }
+}
+
+/// `gcc 12.2.0 -O2`, or the name of a binary.
+pub fn build_name(row: &Row) -> String {
+    match (&row.compiler, row.opt) {
+        (Some(compiler), Some(opt)) => format!("{} {opt}", compiler.id),
+        _ => "the optimized build".to_owned(),
+    }
+}
+
+/// The whole report.
+pub fn report(outcome: &Outcome<'_>, style: Style) -> String {
+    let mut out = String::new();
+    let mut counts: BTreeMap<Invariant, usize> = BTreeMap::new();
+    for row in &outcome.rows {
+        let reader = match outcome.policy {
+            Some(policy) => format!("{} engine, read as {policy} does", outcome.engine),
+            None => format!("{}", outcome.engine),
+        };
+        let _ = writeln!(out, "{} against -O0 · {reader}", style.strong(&build_name(row)));
+        match &row.result {
+            Err(error) => {
+                let _ = writeln!(out, "\n{}  {error}\n", style.bad("NOT CHECKED"));
+            }
+            Ok(run) => {
+                let reference = &outcome.references[row.reference];
+                for violation in &run.violations {
+                    *counts.entry(violation.invariant).or_default() += 1;
+                    show(&mut out, outcome, row, reference, run, violation, style);
+                }
+                summary(&mut out, run, style);
+                if outcome.explain {
+                    explain(&mut out, run, style);
+                }
+            }
+        }
+    }
+    let total: usize = counts.values().sum();
+    let kinds: Vec<String> = counts.iter().map(|(i, n)| format!("{n} {i}")).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let plural = |n: usize, word: &str| if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") };
+    let _ = writeln!(out, "{}{kinds} in {} · {:.2} s", plural(total, "violation"), plural(outcome.rows.len(), "run"), outcome.seconds);
+    out
+}
+
+fn show(out: &mut String, outcome: &Outcome<'_>, row: &Row, reference: &Reference, run: &CheckRun, v: &Violation, style: Style) {
+    let _ = writeln!(out, "\n{}  {}", style.bad(&v.invariant.name().to_uppercase()), title(v));
+    if v.invariant != Invariant::Codegen {
+        source_around(out, outcome, row, reference, run, v, style);
+    }
+    let fact = |out: &mut String, name: &str, text: &str| {
+        let _ = writeln!(out, "      {}  {text}", style.faint(name));
+    };
+    match (v.invariant, v.expected.as_deref()) {
+        (Invariant::Parameter | Invariant::Value, Some(values)) => fact(out, "-O0 ", &format!("only ever {values}")),
+        (Invariant::Line, _) | (_, None | Some("")) => {}
+        (_, Some(expected)) => fact(out, "-O0 ", expected),
+    }
+    if let Some(why) = &v.why {
+        fact(out, "why ", why);
+    }
+    if let (Some(compiler), Some(opt)) = (&row.compiler, row.opt) {
+        fact(out, "next", &format!("trueline triage {} --cc {} --opt {opt}", outcome.program, compiler.id.path.display()));
+    }
+}
+
+fn source_around(out: &mut String, outcome: &Outcome<'_>, row: &Row, reference: &Reference, run: &CheckRun, v: &Violation, style: Style) {
+    let Some(source) = outcome.source else { return };
+    let lines: Vec<&str> = source.lines().collect();
+    let first = v.line.0.saturating_sub(BEFORE).max(1);
+    let last = (v.line.0 + AFTER).min(lines.len() as u32);
+    let width = (first..=last).map(|n| lines[n as usize - 1].chars().count()).max().unwrap_or(0).clamp(24, 72);
+    let level = row.opt.map_or_else(|| "opt".to_owned(), |o| o.to_string());
+    for number in first..=last {
+        let key = LineKey { file: trueline_model::FileName::new(v.file.base()), line: Line(number) };
+        let text: String = lines[number as usize - 1].chars().take(width).collect();
+        let mark = |shown: bool, name: &str| if shown { format!("{name} ●") } else { " ".repeat(name.chars().count() + 2) };
+        let here = number == v.line.0;
+        let old = mark(reference.digest().lines.contains_key(&key), "-O0");
+        let new = mark(run.optimized.lines.contains_key(&key), &level);
+        let note = match (here, v.invariant) {
+            (true, Invariant::Line) => "never executed at -O0".to_owned(),
+            (true, Invariant::Parameter | Invariant::Value) => {
+                format!("{} = {}", v.variable.as_deref().unwrap_or(""), v.value.as_deref().unwrap_or(""))
+            }
+            (true, Invariant::Scope) => format!("{} shown", v.variable.as_deref().unwrap_or("")),
+            (true, Invariant::Backtrace) => v.frames.join(" ← "),
+            _ => String::new(),
+        };
+        let line = format!("    {} {number:>4} │ {text:<width$}  {old}   {new}   {note}", if here { "▸" } else { " " });
+        let line = line.trim_end();
+        let _ = writeln!(out, "{}", if here { style.strong(line) } else { line.to_owned() });
+    }
+}
+
+fn summary(out: &mut String, run: &CheckRun, style: Style) {
+    let percent = |r: trueline_oracle::Ratio| format!("{:.0}%", r.value() * 100.0);
+    let c = &run.completeness;
+    let text = format!(
+        "{} steps at -O0, {} here{}; lines kept {} ({} of {}), variables kept {} ({} of {})",
+        run.reference_steps,
+        run.optimized_steps,
+        if run.cut_off { " (cut off at --max-steps)" } else { "" },
+        percent(c.lines),
+        c.lines.kept,
+        c.lines.of,
+        percent(c.variables),
+        c.variables.kept,
+        c.variables.of
+    );
+    let _ = writeln!(out, "\n      {}\n", style.faint(&text));
+}
+
+fn explain(out: &mut String, run: &CheckRun, style: Style) {
+    let mut by_rule: BTreeMap<&str, Vec<&Violation>> = BTreeMap::new();
+    for dropped in &run.dropped {
+        by_rule.entry(dropped.rule).or_default().push(&dropped.violation);
+    }
+    let _ = writeln!(out, "      {} candidates dropped", run.dropped.len());
+    for (rule, dropped) in by_rule {
+        let reason = trueline_oracle::rules::RULES.iter().find(|r| r.name == rule).map_or("", |r| r.reason);
+        let _ = writeln!(out, "      {} {} · {reason}", style.strong(rule), dropped.len());
+        for violation in dropped {
+            let _ = writeln!(out, "        {:<9} {}", violation.invariant.name(), title(violation));
+        }
+    }
+    out.push('\n');
+}

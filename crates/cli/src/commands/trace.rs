@@ -1,0 +1,126 @@
+//! `trueline trace`: what a debugger shows, stop by stop.
+
+use crate::exit::Ending;
+use crate::input::{BuildFlags, read_program};
+use anyhow::{Context, bail};
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use trueline_check::CheckOptions;
+use trueline_model::{EngineKind, Language, Observation, Policy, Step, StepSink, TraceHeader, VarKind};
+use trueline_toolchain::{CompileRequest, Limits, Scratch};
+use trueline_trace::{TraceRequest, open_engine};
+
+/// Trace one build from main to its return and print every stop.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A program (compiled first) or a binary with debug information.
+    #[arg(value_name = "FILE|BINARY")]
+    file: PathBuf,
+    /// Arguments of the program.
+    #[arg(last = true, value_name = "ARGS")]
+    args: Vec<String>,
+    #[command(flatten)]
+    build: BuildFlags,
+    /// Who traces: native, gdb or lldb.
+    #[arg(long, default_value_t = CheckOptions::default().engine)]
+    engine: EngineKind,
+    /// Whose habits the native engine follows: gdb, lldb or standard. [default: gdb]
+    #[arg(long)]
+    policy: Option<Policy>,
+    /// Most steps.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    max_steps: u64,
+    /// Seconds the run may take.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    time_limit: u64,
+    /// Print JSON Lines: a header, then one line per stop.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints stops as they come.
+struct Printer<W: Write> {
+    out: W,
+    json: bool,
+    failure: Option<std::io::Error>,
+}
+
+impl<W: Write> StepSink for Printer<W> {
+    fn step(&mut self, step: Step) -> ControlFlow<()> {
+        let written = if self.json {
+            serde_json::to_writer(&mut self.out, &step).map_err(std::io::Error::from).and_then(|()| self.out.write_all(b"\n"))
+        } else {
+            writeln!(self.out, "{}", line_of(&step))
+        };
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+fn line_of(step: &Step) -> String {
+    let place = step.key().map_or_else(|| "?".to_owned(), |k| k.to_string());
+    let stack: Vec<&str> = step.frames.iter().map(|f| &*f.function).collect();
+    let vars: Vec<String> = step
+        .vars
+        .iter()
+        .filter(|v| v.kind != VarKind::Global)
+        .map(|v| match &v.observation {
+            Observation::Value(text) => format!("{}={text}", v.name),
+            Observation::OptimizedOut => format!("{}=<optimized out>", v.name),
+            Observation::Unreadable => format!("{}=<unreadable>", v.name),
+            Observation::NotInScope => format!("{}=<not in scope>", v.name),
+        })
+        .collect();
+    format!("{:>6}  {place:<20} {:#010x}  {:<24} {}", step.step, step.pc, stack.join(" ← "), vars.join(" "))
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Ending> {
+    let is_source = Language::of_path(&args.file).is_some();
+    let policy = (args.engine == EngineKind::Native).then(|| args.policy.unwrap_or(Policy::Gdb));
+    if args.policy.is_some() && policy.is_none() {
+        bail!("--policy is a choice of the native engine only; {} reads line tables in its own way", args.engine);
+    }
+    let scratch = Scratch::new().context("cannot make a scratch directory")?;
+    let mut request = TraceRequest::new(std::path::absolute(&args.file)?);
+    if is_source {
+        let program = read_program(&args.file)?;
+        let [compiler] = &args.build.compilers(program.language)?[..] else { bail!("trace takes one compiler") };
+        let [opt] = args.build.levels()[..] else { bail!("trace takes one level") };
+        let source = scratch.write(&program.name, &program.source).context("cannot write to the scratch directory")?;
+        let compile = CompileRequest::new(source, program.language, opt, scratch.join("program"))
+            .flags(program.cflags.iter().chain(&args.build.cflags).cloned());
+        request.binary = compiler.compile(&compile)?.binary;
+        request.user_files = vec![program.name];
+    }
+    request.args = args.args;
+    request.policy = policy.unwrap_or(Policy::Gdb);
+    request.max_steps = args.max_steps;
+    request.limits = Limits::seconds(args.time_limit);
+    let engine = open_engine(args.engine)?;
+    let mut printer = Printer { out: BufWriter::new(std::io::stdout().lock()), json: args.json, failure: None };
+    if args.json {
+        let header =
+            TraceHeader { schema: "trueline.trace/1".to_owned(), engine: args.engine, policy, binary: args.file.display().to_string() };
+        writeln!(printer.out, "{}", serde_json::to_string(&header)?)?;
+    }
+    let result = engine.trace(&request, &mut printer);
+    printer.out.flush()?;
+    match printer.failure {
+        // A reader that has seen enough (`| head`) is no error.
+        Some(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(Ending::Clean),
+        Some(error) => return Err(error).context("cannot write the trace"),
+        None => {}
+    }
+    let summary = result?;
+    if summary.end == trueline_trace::TraceEnd::CutOff {
+        eprintln!("note: cut off after {} steps (--max-steps)", summary.steps);
+    }
+    Ok(Ending::Clean)
+}

@@ -1,0 +1,65 @@
+//! What commands that compile have in common: `--cc`, `--opt`, `--cflag`, and reading a program.
+
+use anyhow::{Context, bail};
+use std::path::Path;
+use trueline_model::{CompilerKind, Language, OptLevel, Origin, Program};
+use trueline_toolchain::{Compiler, find_compiler};
+
+/// Compiler, levels and flags.
+#[derive(clap::Args, Clone, Debug)]
+pub struct BuildFlags {
+    /// Compilers, by name or path: gcc, gcc-12, clang-16, rustc. [default: gcc, for Rust programs rustc]
+    #[arg(long = "cc", value_name = "CC", value_delimiter = ',')]
+    pub cc: Vec<String>,
+    /// Optimization levels: `--opt -O2`, `--opt=-Og,-O2`. [default: -O2]
+    #[arg(long = "opt", value_name = "LEVEL", value_delimiter = ',', allow_hyphen_values = true)]
+    pub opt: Vec<OptLevel>,
+    /// A flag for every compilation of the program; repeatable.
+    #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
+    pub cflags: Vec<String>,
+}
+
+impl BuildFlags {
+    /// The levels asked for.
+    pub fn levels(&self) -> Vec<OptLevel> {
+        if self.opt.is_empty() { vec![OptLevel::O2] } else { self.opt.clone() }
+    }
+
+    /// The compilers asked for, all fit for the language.
+    pub fn compilers(&self, language: Language) -> anyhow::Result<Vec<Compiler>> {
+        let default = match language {
+            Language::C => "gcc",
+            Language::Rust => "rustc",
+        };
+        let names = if self.cc.is_empty() { vec![default.to_owned()] } else { self.cc.clone() };
+        names
+            .iter()
+            .map(|name| {
+                let compiler = find_compiler(name)?;
+                let is_rustc = compiler.id.kind == CompilerKind::Rustc;
+                if is_rustc != (language == Language::Rust) {
+                    bail!("{} does not compile {language:?}; choose another compiler with --cc", compiler.id);
+                }
+                Ok(compiler)
+            })
+            .collect()
+    }
+}
+
+/// Reads a source file; says clearly what is wrong with it.
+pub fn read_program(path: &Path) -> anyhow::Result<Program> {
+    let language = Language::of_path(path).with_context(|| {
+        format!("{} is neither a C (.c, .i) nor a Rust (.rs) file; for binaries use --reference and --optimized", path.display())
+    })?;
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let source = match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => text,
+        _ => bail!("{} is not a text file", path.display()),
+    };
+    let name = path.file_name().and_then(|n| n.to_str()).with_context(|| format!("{} has no usable file name", path.display()))?;
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let include = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    // The program is compiled in a scratch directory: headers beside it must still be found.
+    let cflags = if language == Language::C { vec![format!("-I{}", include.display())] } else { Vec::new() };
+    Ok(Program { name: name.to_owned(), language, source, origin: Origin::File { path: path.to_owned() }, cflags })
+}
