@@ -158,14 +158,26 @@ struct Targets {
 impl Targets {
     fn find(image: &Image) -> Self {
         let mut targets = Self::default();
+        // There are a hundred thousand symbols and few are ours: the cheap questions come first.
         image.for_each_function(|name, at, size| {
             if !name.starts_with(b"_ZN") {
                 return;
             }
-            let Ok(name) = std::str::from_utf8(name) else { return };
-            if let Some(hook) = Hook::ALL.into_iter().find(|h| h.prefixes().iter().any(|p| name.starts_with(p))) {
-                targets.calls.push((hook, (at, size)));
-            } else if let Some(pass) = pass_of(name) {
+            if [
+                &b"_ZN4llvm11Instruction"[..],
+                b"_ZNK4llvm11Instruction",
+                b"_ZN4llvm5Value",
+                b"_ZN4llvm16MetadataTracking",
+                b"_ZN4llvm10BasicBlock",
+            ]
+            .iter()
+            .any(|class| name.starts_with(class))
+            {
+                let hook = Hook::ALL.into_iter().find(|h| h.prefixes().iter().any(|p| name.starts_with(p.as_bytes())));
+                targets.calls.extend(hook.map(|hook| (hook, (at, size))));
+            } else if contains(name, b"Pass3runER")
+                && let Some(pass) = std::str::from_utf8(name).ok().and_then(pass_of)
+            {
                 targets.passes.push((pass, (at, size)));
             }
         });
@@ -180,6 +192,11 @@ impl Targets {
     fn missing(&self) -> Vec<Hook> {
         Hook::ALL.into_iter().filter(|hook| !self.calls.iter().any(|(h, _)| h == hook)).collect()
     }
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    // SAFETY: both are valid for their lengths.
+    !unsafe { libc::memmem(text.as_ptr().cast(), text.len(), part.as_ptr().cast(), part.len()) }.is_null()
 }
 
 /// The pass whose `run` has this mangled name.

@@ -58,6 +58,9 @@ impl LocationSet {
 /// The forward edges of a function.
 #[derive(Clone, Debug)]
 pub struct Flow {
+    /// All edges.
+    edges: Vec<Vec<u32>>,
+    /// Those that lead on.
     forward: Vec<Vec<u32>>,
     backward: Vec<Vec<u32>>,
     reachable: Vec<bool>,
@@ -123,7 +126,7 @@ impl Flow {
                 stack.push((to, 0));
             }
         }
-        Self { forward, backward, reachable: state.iter().map(|s| *s != Visit::New).collect(), retreating }
+        Self { edges, forward, backward, reachable: state.iter().map(|s| *s != Visit::New).collect(), retreating }
     }
 
     /// Whether the entry reaches it.
@@ -131,11 +134,34 @@ impl Flow {
         self.reachable[block.0 as usize]
     }
 
-    /// Whether two blocks are always executed together: the same paths pass them, in the same loops.
+    /// The end of an execution that passes `block` and none of `avoided`, if there is one.
+    pub fn end_avoiding(&self, block: BlockIndex, avoided: &[BlockIndex]) -> Option<BlockIndex> {
+        let blocked = |at: u32| avoided.contains(&BlockIndex(at));
+        let reach = |from: u32| {
+            let mut seen = vec![false; self.edges.len()];
+            let mut work = if blocked(from) { Vec::new() } else { vec![from] };
+            while let Some(at) = work.pop() {
+                if !std::mem::replace(&mut seen[at as usize], true) {
+                    work.extend(self.edges[at as usize].iter().filter(|to| !blocked(**to)));
+                }
+            }
+            seen
+        };
+        if !reach(0)[block.0 as usize] {
+            return None;
+        }
+        let after = reach(block.0);
+        (0..self.edges.len() as u32).find(|at| after[*at as usize] && self.edges[*at as usize].is_empty()).map(BlockIndex)
+    }
+
+    /// Whether two blocks are always executed together: no execution passes one without the other, and both
+    /// are in the same loops.
     pub fn always_together(&self, a: BlockIndex, b: BlockIndex) -> bool {
+        let never_alone = |a, b| self.end_avoiding(a, &[b]).is_none();
         a == b
             || self.on_paths_through(a).contains(&b)
-                && self.on_paths_through(a) == self.on_paths_through(b)
+                && never_alone(a, b)
+                && never_alone(b, a)
                 && self.loop_headers(a) == self.loop_headers(b)
     }
 
@@ -322,6 +348,18 @@ mod tests {
             }
         }
         result
+    }
+
+    #[test]
+    fn an_execution_that_skips_a_branch_is_found_and_one_that_cannot_is_not() {
+        let flow = |edges: &[&[u32]]| Flow::from_edges(edges.iter().map(|e| e.to_vec()).collect());
+        let one_armed = flow(&[&[1, 2], &[2], &[]]);
+        assert_eq!(one_armed.end_avoiding(BlockIndex(0), &[BlockIndex(1)]), Some(BlockIndex(2)));
+        assert_eq!(one_armed.end_avoiding(BlockIndex(0), &[BlockIndex(2)]), None);
+        let while_loop = flow(&[&[1], &[2, 3], &[1], &[]]);
+        assert_eq!(while_loop.end_avoiding(BlockIndex(0), &[BlockIndex(2)]), Some(BlockIndex(3)));
+        // Every execution that ends leaves the loop.
+        assert_eq!(while_loop.end_avoiding(BlockIndex(0), &[BlockIndex(3)]), None);
     }
 
     #[test]

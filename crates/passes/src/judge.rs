@@ -8,6 +8,7 @@ use crate::provenance::{Provenance, bearers, locations_before};
 use crate::rules::{self, Rule};
 use serde::Serialize;
 use std::collections::HashMap;
+use trueline_hook::wire::BlockRecord;
 
 /// What is done with a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -37,8 +38,8 @@ pub enum ErrorKind {
 pub struct Evidence {
     /// The block of the new function.
     pub block: BlockIndex,
-    /// The location it carries.
-    pub location: LocationId,
+    /// The location it carries; `None` when it is the end of an execution that passes no source.
+    pub location: Option<LocationId>,
 }
 
 /// A judged pair.
@@ -135,7 +136,8 @@ fn judge_pair(history: &History<'_>, provenance: &Provenance, f: &mut Function<'
     let places: Vec<Place> = located.iter().map(|id| history.life(*id).before.expect("an original")).collect();
 
     let on_paths = f.new.through(place.block).clone();
-    let (conforms, missing) = conforms(history, provenance, f, &pair, place, &places, &on_paths);
+    let evidence = deviation(history, provenance, f, &pair, place, &places, &on_paths);
+    let conforms = evidence.is_none();
     let same_location = |ids: &[InstId]| ids.windows(2).all(|w| history.life(w[0]).location_before == history.life(w[1]).location_before);
     let expected = match (conforms, same_location(&located)) {
         (false, _) => Operation::Drop,
@@ -145,18 +147,18 @@ fn judge_pair(history: &History<'_>, provenance: &Provenance, f: &mut Function<'
     let observed = observe(history, pair.destination, &located);
     let location_is_on_path = location.is_some_and(|l| {
         let bearing = bearers(history, f.before, l);
-        conforms_with(history, provenance, f, &pair, place, &bearing, &on_paths)
+        deviation(history, provenance, f, &pair, place, &bearing, &on_paths).is_none()
     });
     let case = Case { history, provenance, pair: &pair, located: &located, flow: f.new_flow, place, location, location_is_on_path };
     let kind = error_kind(history.locations, expected, observed, location);
     let hidden_by = kind.and_then(|kind| rules::apply(kind, expected, &case));
-    let evidence = missing.and_then(|location| Some(Evidence { block: f.new.carrier(place.block, location)?, location }));
     Some(Verdict { expected, observed, kind, hidden_by, evidence, located, pair })
 }
 
-/// Definition 3.4: whether the paths through the destination have no location that those through the
-/// sources lack; otherwise one that they have in excess.
-fn conforms(
+/// Definition 3.4: where the paths through the destination go that none through a source goes; `None` when
+/// they conform. Locations show which old path a new one is; where destination and sources are in blocks that
+/// both functions have, an execution that passes the one and not the others shows it without any location.
+fn deviation(
     history: &History<'_>,
     provenance: &Provenance,
     f: &mut Function<'_>,
@@ -164,30 +166,37 @@ fn conforms(
     place: Place,
     sources: &[Place],
     on_paths: &LocationSet,
-) -> (bool, Option<LocationId>) {
-    if conforms_with(history, provenance, f, pair, place, sources, on_paths) {
-        return (true, None);
-    }
-    let allowed = f.old.through_any(sources.iter().map(|p| p.block));
-    (false, on_paths.minus(&allowed).next())
-}
-
-fn conforms_with(
-    history: &History<'_>,
-    provenance: &Provenance,
-    f: &mut Function<'_>,
-    pair: &UpdatePair,
-    place: Place,
-    sources: &[Place],
-    on_paths: &LocationSet,
-) -> bool {
+) -> Option<Evidence> {
     let in_the_same_block = sources.iter().any(|source| match pair.manipulation {
         // A moved instruction is itself what makes its new block continue its old one: paths decide.
         Manipulation::Move => false,
         Manipulation::Clone => provenance.was_copied(history, *source) || provenance.same_block(history, place, *source),
         Manipulation::Replace | Manipulation::Rewrite | Manipulation::Terminator => provenance.same_block(history, place, *source),
     });
-    in_the_same_block || on_paths.is_subset(&f.old.through_any(sources.iter().map(|p| p.block)))
+    if in_the_same_block {
+        return None;
+    }
+    let allowed = f.old.through_any(sources.iter().map(|p| p.block));
+    if let Some(location) = on_paths.minus(&allowed).next() {
+        let block = f.new.carrier(place.block, location).unwrap_or(place.block);
+        return Some(Evidence { block, location: Some(location) });
+    }
+    bypass(history, f, place, sources).map(|block| Evidence { block, location: None })
+}
+
+/// The end of an execution that, before and after the pass alike, passes the destination's block and no
+/// source's. Only asked where all of these blocks are there before and after.
+fn bypass(history: &History<'_>, f: &Function<'_>, place: Place, sources: &[Place]) -> Option<BlockIndex> {
+    let (old, new) = (&history.run.before[f.before].blocks, &history.run.after[place.function].blocks);
+    let index_of = |blocks: &[BlockRecord], at: u64| {
+        let found = blocks.iter().position(|b| b.at == at).filter(|_| !history.new_blocks.contains(&at));
+        found.map(|index| BlockIndex(index as u32))
+    };
+    let old_place = index_of(old, new[place.block.0 as usize].at)?;
+    let old_sources: Vec<BlockIndex> = sources.iter().map(|s| s.block).collect();
+    let new_sources = old_sources.iter().map(|s| index_of(new, old[s.0 as usize].at)).collect::<Option<Vec<_>>>()?;
+    f.old_flow.end_avoiding(old_place, &old_sources)?;
+    f.new_flow.end_avoiding(place.block, &new_sources)
 }
 
 /// What the pass did, from its explicit writes where there are any and from the result where there are none.

@@ -44,6 +44,13 @@ impl Locations {
         id
     }
 
+    /// Adds the location that the observed process has at an address.
+    pub fn add_at(&mut self, address: u64, location: Location) -> LocationId {
+        let id = self.add(location);
+        self.by_address.insert(address, id);
+        id
+    }
+
     /// The location of a number.
     pub fn get(&self, id: LocationId) -> &Location {
         &self.table[id.0 as usize]
@@ -150,8 +157,7 @@ impl Observation {
                 Record::Stack { id, frames } => drop(seen.stacks.insert(StackId(id), frames)),
                 Record::Location { at, line, column, scope, inlined_at, file } => {
                     let inlined_at = seen.locations.at(inlined_at);
-                    let id = seen.locations.add(Location { line, column, scope, inlined_at, file: file.into() });
-                    seen.locations.by_address.insert(at, id);
+                    seen.locations.add_at(at, Location { line, column, scope, inlined_at, file: file.into() });
                 }
                 Record::Snapshot { id, function } => drop(snapshots.insert(id, Arc::new(function))),
                 Record::PassStart { pass, unit, before } => {

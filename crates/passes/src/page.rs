@@ -51,12 +51,7 @@ fn section(html: &mut String, file: &FileReport, error: &UpdateError) {
         ),
         ("sources", sources.join("; ")),
         ("operation", format!("expected {:?}, observed {:?}", error.expected, error.observed).to_lowercase()),
-        (
-            "evidence",
-            error.evidence.as_ref().map_or("none needed".into(), |e| {
-                format!("{} (line {}) is on a path through the destination and on none through a source", e.block, e.line)
-            }),
-        ),
+        ("evidence", error.evidence.as_ref().map_or("none needed".into(), |e| e.sentence())),
         ("site", error.site.chain.join(" → ")),
         ("skeleton", error.skeleton.clone()),
         ("instances", error.instances.to_string()),

@@ -35,8 +35,18 @@ pub struct InstructionView {
 pub struct EvidenceView {
     /// A block on a path through the destination that shares no path with a source.
     pub block: String,
-    /// The line it carries.
-    pub line: u32,
+    /// The line it carries; `None` when it ends an execution that passes no source.
+    pub line: Option<u32>,
+}
+
+impl EvidenceView {
+    /// In words.
+    pub fn sentence(&self) -> String {
+        match self.line {
+            Some(line) => format!("{} (line {line}) is on a path through the destination, on none through a source", self.block),
+            None => format!("{} is reached through the destination without passing a source", self.block),
+        }
+    }
 }
 
 /// Wrong updates of one place in LLVM.
@@ -211,7 +221,7 @@ impl View<'_, '_> {
         let site = Site::of(frames, self.symbols);
         let evidence = verdict.evidence.map(|e| EvidenceView {
             block: self.names(function).block(function.blocks[e.block.0 as usize].at).to_owned(),
-            line: self.observation.locations.get(e.location).line,
+            line: e.location.map(|l| self.observation.locations.get(l).line),
         });
         let picture = detail.pictures.then(|| {
             let marked: Vec<Place> = verdict.located.iter().filter_map(|id| self.history.life(*id).before).collect();

@@ -115,12 +115,19 @@ fn prepare(file: &Path, options: &Options, scratch: &Scratch, report: &mut FileR
         report.problem(ProblemKind::Skipped, format!("{}: {}", file.display(), runs.skipped.join("; ")));
         return None;
     }
-    let commands = given.unwrap_or_else(|| if runs.present { runs.commands } else { whole() });
+    let mut commands = given.unwrap_or_else(|| if runs.present { runs.commands } else { whole() });
+    let mut job = options.opt.job();
+    // LLVM 14 reads modules with opaque pointers, but only when told to.
+    if options.opt.major() == 14 && text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "ptr") {
+        let flag = "-opaque-pointers".to_owned();
+        job = job.arg(&flag);
+        commands.iter_mut().for_each(|command| command.args.push(flag.clone()));
+    }
     if text.contains("!llvm.dbg.cu") {
         return Some((file.to_owned(), commands));
     }
     let located = scratch.join("located.bc");
-    let debugify = options.opt.job().args(["-passes=debugify", "-debugify-level=locations", "-o"]).arg(&located).arg(file);
+    let debugify = job.args(["-passes=debugify", "-debugify-level=locations", "-o"]).arg(&located).arg(file);
     let outcome = run(debugify, &options.limits, report)?;
     if !outcome.success() {
         failed(&outcome, file, None, report);
@@ -190,8 +197,8 @@ fn run_command(module: &Path, command: &OptCommand, options: &Options, scratch: 
 fn failed(outcome: &Outcome, file: &Path, unfinished: Option<&PassRun>, report: &mut FileReport) {
     let stderr = outcome.stderr_text();
     let crashed = matches!(outcome.exit, Exit::Signal(_)) || stderr.contains("PLEASE submit a bug report") || stderr.contains("LLVM ERROR");
-    let first = stderr.lines().find(|l| l.contains("error") || l.contains("ERROR") || l.contains("nknown")).or(stderr.lines().next());
-    let first = first.unwrap_or("it printed nothing");
+    let tells = |line: &&str| line.contains("error") || line.contains("ERROR") || line.contains("nknown") || line.contains("Assertion");
+    let first = stderr.lines().find(tells).or(stderr.lines().find(|l| !l.contains("PLEASE submit"))).unwrap_or("it printed nothing");
     if outcome.exit == Exit::TimedOut {
         report.problem(ProblemKind::TimedOut, format!("{}: the tool did not finish in time", file.display()));
     } else if crashed {

@@ -159,10 +159,7 @@ fn print_error(report: &FileReport, error: &UpdateError) {
     let manipulation = format!("{:?}", error.manipulation).to_lowercase();
     println!("  operation    expected {}, observed {} ({manipulation})", operation(error.expected), operation(error.observed));
     if let Some(evidence) = &error.evidence {
-        println!(
-            "  evidence     {} (line {}) is on a path through the destination, on none through a source",
-            evidence.block, evidence.line
-        );
+        println!("  evidence     {}", evidence.sentence());
     }
     println!("  site         {}", error.site.chain.join(" → "));
     println!("  skeleton     {}", error.skeleton);

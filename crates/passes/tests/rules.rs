@@ -1,0 +1,284 @@
+//! Each precision rule and each kind of pair on its own, on small synthetic runs: what a pass did is written
+//! down as the hooks would have seen it.
+
+use std::sync::Arc;
+use trueline_hook::wire::{BlockRecord, EventKind, FunctionRecord, InstructionRecord};
+use trueline_passes::history::History;
+use trueline_passes::judge::{Verdict, judge};
+use trueline_passes::observation::{Event, Location, Locations, PassRun, StackId};
+use trueline_passes::{ErrorKind, Manipulation, Operation, Rule};
+
+const ADD: u8 = 8;
+const BR: u8 = 2;
+const PHI: u8 = 44;
+const CALL: u8 = 45;
+
+/// An instruction: address, opcode, line (`None`: no location), operands.
+fn inst(at: u64, opcode: u8, line: impl Into<Option<u32>>, operands: &[u64]) -> InstructionRecord {
+    let location = line.into().map_or(0, |l| 1000 + u64::from(l));
+    let callee = if opcode == CALL { "f".to_owned() } else { String::new() };
+    InstructionRecord { at, opcode, location, callee, operands: operands.to_vec(), is_void: opcode == BR, ..Default::default() }
+}
+
+fn block(at: u64, successors: &[u64], instructions: Vec<InstructionRecord>) -> BlockRecord {
+    BlockRecord { at, name: format!("b{at}"), successors: successors.to_vec(), instructions, ..Default::default() }
+}
+
+fn function(blocks: Vec<BlockRecord>) -> Vec<Arc<FunctionRecord>> {
+    vec![Arc::new(FunctionRecord { at: 1, name: "f".into(), has_subprogram: true, blocks, ..Default::default() })]
+}
+
+fn event(kind: EventKind, inst: u64, other: u64) -> Event {
+    Event { kind, inst, other, stack: StackId(1) }
+}
+
+/// Lines 0 to 99 have the addresses 1000 to 1099.
+fn locations() -> Locations {
+    let mut locations = Locations::default();
+    for line in 0..100 {
+        locations.add_at(1000 + u64::from(line), Location { line, column: 1, scope: 1, inlined_at: None, file: "a.c".into() });
+    }
+    locations
+}
+
+fn judged(before: Vec<BlockRecord>, events: Vec<Event>, after: Vec<BlockRecord>) -> Vec<Verdict> {
+    let run = PassRun { pass: "Pass".into(), unit: "f".into(), before: function(before), after: function(after), events };
+    let locations = locations();
+    let history = History::follow(&run, &locations);
+    judge(&history)
+}
+
+fn only(verdicts: Vec<Verdict>) -> Verdict {
+    assert_eq!(verdicts.len(), 1, "{verdicts:#?}");
+    verdicts.into_iter().next().unwrap()
+}
+
+/// One block: an instruction at 10, its user at 11, a terminator at 12.
+fn straight(first: InstructionRecord, user_of: u64) -> Vec<BlockRecord> {
+    vec![block(100, &[], vec![first, inst(11, ADD, 2, &[user_of]), inst(12, BR, 3, &[])])]
+}
+
+/// entry(100) → then(101) | else(102) → end(103), with the given instructions in front of the terminators.
+fn diamond(
+    entry: Vec<InstructionRecord>,
+    then: Vec<InstructionRecord>,
+    other: Vec<InstructionRecord>,
+    end: Vec<InstructionRecord>,
+) -> Vec<BlockRecord> {
+    let with = |mut list: Vec<InstructionRecord>, at: u64, line: u32| {
+        list.push(inst(at, BR, line, &[]));
+        list
+    };
+    vec![
+        block(100, &[101, 102], with(entry, 50, 50)),
+        block(101, &[103], with(then, 51, 51)),
+        block(102, &[103], with(other, 52, 52)),
+        block(103, &[], with(end, 53, 53)),
+    ]
+}
+
+fn replaced() -> Vec<Event> {
+    vec![event(EventKind::Create, 20, 0), event(EventKind::Replace, 10, 20), event(EventKind::Death, 10, 0)]
+}
+
+#[test]
+fn a_new_instruction_in_the_place_of_another_must_have_its_location() {
+    let verdict = only(judged(straight(inst(10, ADD, 1, &[]), 10), replaced(), straight(inst(20, ADD, None, &[]), 20)));
+    assert!(verdict.is_error());
+    assert_eq!((verdict.expected, verdict.observed, verdict.kind), (Operation::Preserve, Operation::Drop, Some(ErrorKind::Lost)));
+    assert_eq!(verdict.pair.manipulation, Manipulation::Replace);
+    let kept = only(judged(straight(inst(10, ADD, 1, &[]), 10), replaced(), straight(inst(20, ADD, 1, &[]), 20)));
+    assert!(kept.kind.is_none());
+}
+
+#[test]
+fn a_phi_that_replaces_a_value_is_a_pair_and_one_that_replaces_none_is_not() {
+    let before = straight(inst(10, ADD, 1, &[]), 10);
+    assert!(only(judged(before.clone(), replaced(), straight(inst(20, PHI, None, &[]), 20))).is_error());
+    // Another phi without a source, though operands were rewritten to it.
+    let rewritten = vec![event(EventKind::Create, 20, 0), event(EventKind::Death, 10, 0)];
+    assert!(judged(before, rewritten, straight(inst(20, PHI, None, &[]), 20)).is_empty());
+}
+
+#[test]
+fn operands_rewritten_one_by_one_make_a_pair_when_the_old_value_is_gone() {
+    let events = vec![event(EventKind::Create, 20, 0), event(EventKind::Death, 10, 0)];
+    let verdict = only(judged(straight(inst(10, ADD, 1, &[]), 10), events, straight(inst(20, ADD, None, &[]), 20)));
+    assert_eq!((verdict.pair.manipulation, verdict.is_error()), (Manipulation::Rewrite, true));
+}
+
+#[test]
+fn a_new_terminator_where_another_died_is_a_pair() {
+    let before = vec![block(100, &[101], vec![inst(10, BR, 1, &[])]), block(101, &[], vec![inst(11, BR, 2, &[])])];
+    let after = vec![block(100, &[101], vec![inst(20, BR, None, &[])]), block(101, &[], vec![inst(11, BR, 2, &[])])];
+    let events = vec![event(EventKind::Create, 20, 0), event(EventKind::Death, 10, 0)];
+    let verdict = only(judged(before.clone(), events, after.clone()));
+    assert_eq!((verdict.pair.manipulation, verdict.is_error()), (Manipulation::Terminator, true));
+    // The old terminator went to a new block with the rest of a split one: the block was cut, nothing replaced.
+    let split = vec![block(100, &[102], vec![inst(20, BR, None, &[])]), block(102, &[101], vec![inst(10, BR, 1, &[])]), after[1].clone()];
+    let events = vec![event(EventKind::BlockCreate, 102, 0), event(EventKind::Create, 20, 0)];
+    assert!(judged(before, events, split).is_empty());
+}
+
+#[test]
+fn an_instruction_that_dies_before_the_end_is_no_destination() {
+    let events = vec![
+        event(EventKind::Create, 20, 0),
+        event(EventKind::Replace, 10, 20),
+        event(EventKind::Death, 10, 0),
+        event(EventKind::Death, 20, 0),
+    ];
+    let after = vec![block(100, &[], vec![inst(12, BR, 3, &[])])];
+    assert!(judged(straight(inst(10, ADD, 1, &[]), 10), events, after).is_empty());
+}
+
+#[test]
+fn a_source_without_a_location_asks_for_nothing() {
+    assert!(judged(straight(inst(10, ADD, None, &[]), 10), replaced(), straight(inst(20, ADD, None, &[]), 20)).is_empty());
+    assert!(judged(straight(inst(10, ADD, 0, &[]), 10), replaced(), straight(inst(20, ADD, None, &[]), 20)).is_empty());
+}
+
+#[test]
+fn an_address_used_again_is_another_instruction() {
+    // The replacement is constructed where the old one was: the two must not be taken for one.
+    let events = vec![
+        event(EventKind::Create, 20, 0),
+        event(EventKind::Replace, 10, 20),
+        event(EventKind::Death, 10, 0),
+        event(EventKind::Create, 10, 0),
+        event(EventKind::Replace, 20, 10),
+        event(EventKind::Death, 20, 0),
+    ];
+    let verdict = only(judged(straight(inst(10, ADD, 1, &[]), 10), events, straight(inst(10, ADD, None, &[]), 10)));
+    assert!(verdict.is_error(), "{verdict:#?}");
+}
+
+#[test]
+fn a_move_above_a_branch_must_drop_the_location() {
+    let before = diamond(vec![], vec![inst(10, ADD, 1, &[])], vec![inst(11, ADD, 2, &[])], vec![]);
+    let after = |line: Option<u32>| diamond(vec![inst(10, ADD, line, &[])], vec![], vec![inst(11, ADD, 2, &[])], vec![]);
+    let kept = only(judged(before.clone(), vec![event(EventKind::Move, 10, 0)], after(Some(1))));
+    assert!(kept.is_error());
+    assert_eq!((kept.expected, kept.kind), (Operation::Drop, Some(ErrorKind::Incorrect)));
+    assert!(kept.evidence.is_some());
+    let dropped = vec![event(EventKind::Move, 10, 0), event(EventKind::Drop, 10, 0)];
+    assert!(only(judged(before.clone(), dropped, after(None))).kind.is_none());
+    // The same by splicing, which no call shows.
+    assert!(only(judged(before, vec![], after(Some(1)))).is_error());
+}
+
+#[test]
+fn a_move_to_where_every_path_passes_keeps_the_location() {
+    let before = diamond(vec![inst(10, ADD, 1, &[])], vec![], vec![], vec![]);
+    let after = diamond(vec![], vec![inst(10, ADD, 1, &[])], vec![], vec![]);
+    assert!(only(judged(before, vec![event(EventKind::Move, 10, 0)], after)).kind.is_none());
+}
+
+#[test]
+fn equal_instructions_of_two_branches_hoisted_as_one_must_be_merged() {
+    let before = diamond(vec![], vec![inst(10, ADD, 1, &[])], vec![inst(11, ADD, 2, &[])], vec![]);
+    let after = |line: u32| diamond(vec![inst(10, ADD, line, &[])], vec![], vec![], vec![]);
+    let mut events = vec![event(EventKind::Move, 10, 0), event(EventKind::Replace, 11, 10), event(EventKind::Death, 11, 0)];
+    let verdict = only(judged(before.clone(), events.clone(), after(1)));
+    assert_eq!((verdict.expected, verdict.observed, verdict.kind), (Operation::Merge, Operation::Preserve, Some(ErrorKind::Incorrect)));
+    assert!(verdict.is_error());
+    events.push(event(EventKind::Merge, 10, 0));
+    assert!(only(judged(before, events, after(0))).kind.is_none());
+}
+
+#[test]
+fn explicit_drops_are_allowed() {
+    let mut events = replaced();
+    events.insert(1, event(EventKind::Drop, 20, 0));
+    let verdict = only(judged(straight(inst(10, ADD, 1, &[]), 10), events, straight(inst(20, ADD, None, &[]), 20)));
+    assert_eq!(verdict.hidden_by, Some(Rule::ExplicitDrop));
+    let mut events = replaced();
+    events.extend([event(EventKind::SetLocation, 20, 1001), event(EventKind::ClearLocation, 20, 0)]);
+    let verdict = only(judged(straight(inst(10, ADD, 1, &[]), 10), events, straight(inst(20, ADD, None, &[]), 20)));
+    assert_eq!(verdict.hidden_by, Some(Rule::ExplicitDrop));
+}
+
+#[test]
+fn a_replacement_outside_the_block_need_not_have_a_location() {
+    // entry(100) → loop(101) → itself | end(103): the paths are the same, the block is not.
+    let graph = |entry: Vec<InstructionRecord>, body: Vec<InstructionRecord>| {
+        let end = |mut list: Vec<InstructionRecord>, at, line| {
+            list.push(inst(at, BR, line, &[]));
+            list
+        };
+        vec![block(100, &[101], end(entry, 50, 50)), block(101, &[101, 103], end(body, 51, 51)), block(103, &[], end(vec![], 53, 53))]
+    };
+    let verdict = only(judged(graph(vec![], vec![inst(10, ADD, 1, &[])]), replaced(), graph(vec![inst(20, ADD, None, &[])], vec![])));
+    assert_eq!((verdict.kind, verdict.hidden_by), (Some(ErrorKind::Lost), Some(Rule::LeftItsBlock)));
+}
+
+#[test]
+fn a_source_that_is_wrapped_but_stays_loses_nothing() {
+    let before = straight(inst(10, ADD, 1, &[]), 10);
+    let after =
+        vec![block(100, &[], vec![inst(10, ADD, 1, &[]), inst(20, ADD, None, &[10]), inst(11, ADD, 2, &[20]), inst(12, BR, 3, &[])])];
+    let events = vec![event(EventKind::Create, 20, 0), event(EventKind::Replace, 10, 20)];
+    assert_eq!(only(judged(before.clone(), events.clone(), after)).hidden_by, Some(Rule::SourceSurvives));
+    // One that stays without being used is only waiting to be deleted.
+    let unused =
+        vec![block(100, &[], vec![inst(10, ADD, 1, &[]), inst(20, ADD, None, &[]), inst(11, ADD, 2, &[20]), inst(12, BR, 3, &[])])];
+    assert!(only(judged(before, events, unused)).is_error());
+}
+
+#[test]
+fn a_merge_of_different_lines_may_as_well_be_none() {
+    let before = vec![block(100, &[], vec![inst(9, ADD, 4, &[]), inst(10, ADD, 1, &[]), inst(11, ADD, 2, &[9, 10]), inst(12, BR, 3, &[])])];
+    let after = vec![block(100, &[], vec![inst(20, ADD, None, &[]), inst(11, ADD, 2, &[20, 20]), inst(12, BR, 3, &[])])];
+    let mut events = replaced();
+    events.extend([event(EventKind::Replace, 9, 20), event(EventKind::Death, 9, 0)]);
+    let verdict = only(judged(before, events, after));
+    assert_eq!((verdict.expected, verdict.hidden_by), (Operation::Merge, Some(Rule::MergeHasNoLine)));
+}
+
+#[test]
+fn line_zero_is_accepted_for_a_location() {
+    let verdict = only(judged(straight(inst(10, ADD, 1, &[]), 10), replaced(), straight(inst(20, ADD, 0, &[]), 20)));
+    assert_eq!((verdict.kind, verdict.hidden_by), (Some(ErrorKind::Lost), Some(Rule::LineZero)));
+}
+
+#[test]
+fn calls_keep_their_locations() {
+    let before = diamond(vec![], vec![inst(10, CALL, 1, &[])], vec![inst(11, ADD, 2, &[])], vec![]);
+    let after = diamond(vec![inst(10, CALL, 1, &[])], vec![], vec![inst(11, ADD, 2, &[])], vec![]);
+    let verdict = only(judged(before, vec![event(EventKind::Move, 10, 0)], after));
+    assert_eq!((verdict.kind, verdict.hidden_by), (Some(ErrorKind::Incorrect), Some(Rule::CallKeepsLocation)));
+}
+
+#[test]
+fn a_location_that_every_path_has_anyway_adds_nothing() {
+    // The moved instruction has line 50, which the branch above it has too.
+    let before = diamond(vec![], vec![inst(10, ADD, 50, &[])], vec![inst(11, ADD, 2, &[])], vec![]);
+    let after = diamond(vec![inst(10, ADD, 50, &[])], vec![], vec![inst(11, ADD, 2, &[])], vec![]);
+    let verdict = only(judged(before, vec![event(EventKind::Move, 10, 0)], after));
+    assert_eq!((verdict.kind, verdict.hidden_by), (Some(ErrorKind::Incorrect), Some(Rule::LocationOnPath)));
+}
+
+#[test]
+fn a_block_copied_as_a_whole_keeps_its_locations() {
+    // The then-block is copied into a new block that the else-block leads to as well.
+    let before = diamond(vec![], vec![inst(10, ADD, 1, &[]), inst(13, ADD, 4, &[])], vec![inst(11, ADD, 2, &[])], vec![]);
+    let mut after = before.clone();
+    after[2].successors = vec![104];
+    after.push(block(104, &[103], vec![inst(20, ADD, 1, &[]), inst(21, ADD, 4, &[]), inst(22, BR, 51, &[])]));
+    let events = vec![
+        event(EventKind::BlockCreate, 104, 0),
+        event(EventKind::Clone, 20, 10),
+        event(EventKind::Clone, 21, 13),
+        event(EventKind::Clone, 22, 51),
+    ];
+    assert!(judged(before, events, after).iter().all(|v| v.kind.is_none()));
+}
+
+#[test]
+fn every_rule_has_a_name_of_its_own_and_cites_the_guide() {
+    let mut names: Vec<&str> = Rule::ALL.iter().map(|r| r.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Rule::ALL.len());
+    assert!(Rule::ALL.iter().all(|r| r.section().starts_with("When to") && !r.reason().is_empty()));
+}
