@@ -201,8 +201,8 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 
 /// The pass whose `run` has this mangled name.
 fn pass_of(name: &str) -> Option<PassHook> {
-    let (front, arguments) = name.split_once("3runER")?;
-    let class = front.rsplit(|c: char| c.is_ascii_digit()).next().filter(|c| c.ends_with("Pass"))?;
+    let at = name.find("Pass3runER")? + "Pass".len();
+    let (class, arguments) = (last_component(&name[..at])?, &name[at + "3runER".len()..]);
     let unit = if arguments.starts_with("NS_8FunctionERNS_15AnalysisManager") {
         Unit::Function
     } else if arguments.starts_with("NS_4LoopERNS_15AnalysisManager") {
@@ -229,6 +229,17 @@ fn pass_of(name: &str) -> Option<PassHook> {
         Watch::Observe
     };
     Some(PassHook { name: class.to_owned(), unit, watch })
+}
+
+/// The last name of a mangled sequence of length-prefixed names: of the digits in front of a name, those that
+/// say its length count, since names may contain digits themselves.
+fn last_component(mangled: &str) -> Option<&str> {
+    let starts = mangled.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(at, _)| at);
+    starts.into_iter().find_map(|at| {
+        let digits = mangled[at..].bytes().take_while(u8::is_ascii_digit).count();
+        let length: usize = mangled[at..at + digits].parse().ok()?;
+        (at + digits + length == mangled.len()).then(|| &mangled[at + digits..])
+    })
 }
 
 /// The major version, from the library's file name: `libLLVM-16.so.1`, `libLLVM.so.19.1`.
@@ -319,6 +330,8 @@ mod tests {
         let pass = pass_of(name).unwrap();
         assert_eq!((pass.name.as_str(), pass.unit, pass.watch), ("LICMPass", Unit::Loop, Watch::Observe));
         assert!(pass_of("_ZN4llvm11Instruction5cloneEv").is_none());
+        let float = pass_of("_ZN4llvm13Float2IntPass3runERNS_8FunctionERNS_15AnalysisManagerIS1_JEEE").unwrap();
+        assert_eq!(float.name, "Float2IntPass");
         let printer = pass_of("_ZN4llvm17PrintFunctionPass3runERNS_8FunctionERNS_15AnalysisManagerIS1_JEEE").unwrap();
         assert_eq!(printer.watch, Watch::Pure);
     }

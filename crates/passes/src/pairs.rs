@@ -3,11 +3,13 @@
 //! also work on lists and operands directly: instructions spliced into another block, and operands
 //! rewritten one by one. A terminator that takes the place of another in its block is paired with it.
 
-use crate::history::{Birth, History, InstId, Life};
+use crate::history::{Birth, History, InstId, Life, Place};
 use crate::observation::StackId;
 use crate::opcode;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use trueline_hook::wire::FunctionRecord;
 
 /// What was done to the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -99,13 +101,24 @@ fn moved(history: &History<'_>, life: &Life) -> Option<StackId> {
     if life.moved.is_some() {
         return life.moved;
     }
-    (!is_new && history.run.before[before.function].blocks.iter().any(|b| b.at == to)).then_some(StackId(0))
+    let was_there = !is_new && history.run.before[before.function].blocks.iter().any(|b| b.at == to);
+    (was_there && !folded(history, before, after)).then_some(StackId(0))
+}
+
+/// Whether a block was folded into another as a whole: its terminator came along and ends that one now.
+fn folded(history: &History<'_>, before: Place, after: Place) -> bool {
+    let last = |functions: &[Arc<FunctionRecord>], place: Place| {
+        functions[place.function].blocks[place.block.0 as usize].instructions.last().map(|i| i.at)
+    };
+    let old = last(&history.run.before, before).and_then(|at| history.before_ids.get(&at));
+    let new = last(&history.run.after, after).and_then(|at| history.after_ids.get(&at));
+    old.is_some() && old == new
 }
 
 /// New terminators by the one that ended the same block before, where that one died or was moved away.
 /// (One that went along with the tail of a split block does not count: the block itself was cut.)
 fn replaced_terminators(history: &History<'_>) -> HashMap<InstId, InstId> {
-    let last = |functions: &[std::sync::Arc<trueline_hook::wire::FunctionRecord>]| -> HashMap<u64, u64> {
+    let last = |functions: &[Arc<FunctionRecord>]| -> HashMap<u64, u64> {
         functions.iter().flat_map(|f| &f.blocks).filter_map(|b| Some((b.at, b.instructions.last()?.at))).collect()
     };
     let before = last(&history.run.before);
@@ -131,7 +144,9 @@ fn rewritten_operands(history: &History<'_>) -> HashMap<InstId, InstId> {
     let mut took: HashMap<InstId, HashSet<InstId>> = HashMap::new();
     for inst in history.run.after.iter().flat_map(|f| &f.blocks).flat_map(|b| &b.instructions) {
         let user = history.after_ids[&inst.at];
-        let earlier = history.record_before(user).filter(|e| e.operands.len() == inst.operands.len());
+        // A user that was moved is another use of its operands, not the same use of another value.
+        let stayed = moved(history, history.life(user)).is_none();
+        let earlier = history.record_before(user).filter(|e| stayed && e.operands.len() == inst.operands.len());
         for (index, operand) in inst.operands.iter().enumerate() {
             let Some(now) = history.after_ids.get(operand) else { continue };
             used.insert(*now);

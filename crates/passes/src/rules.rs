@@ -2,7 +2,7 @@
 //! Debug Info" it follows; `--all` shows what each one hid.
 
 use crate::flow::BlockIndex;
-use crate::history::Write;
+use crate::history::{Birth, Write};
 use crate::judge::{Case, ErrorKind, Operation};
 use crate::opcode;
 use serde::Serialize;
@@ -95,9 +95,16 @@ pub fn apply(kind: ErrorKind, expected: Operation, case: &Case<'_, '_>) -> Optio
 }
 
 fn dropped_on_purpose(case: &Case<'_, '_>) -> bool {
-    let writes = &case.history.life(case.pair.destination).writes;
-    // An instruction that never had a location cannot have it taken away: an empty one was copied to it.
-    writes.iter().any(|(write, _)| *write == Write::Drop) || writes.last().is_some_and(|(write, _)| *write == Write::Clear)
+    let life = case.history.life(case.pair.destination);
+    let writes = &life.writes;
+    // Moved and cloned instructions bring their location along: without one, it was taken away. For a created
+    // one only a write tells.
+    let brought_one = match life.birth {
+        Birth::Original => life.location_before.is_some(),
+        Birth::Cloned(from, _) => case.history.life(from).location_before.is_some(),
+        Birth::Created(_) | Birth::Unseen => false,
+    };
+    brought_one || writes.iter().any(|(write, _)| *write == Write::Drop) || writes.last().is_some_and(|(write, _)| *write == Write::Clear)
 }
 
 fn merge_has_a_line(case: &Case<'_, '_>) -> bool {
