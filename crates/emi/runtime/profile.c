@@ -1,0 +1,77 @@
+/* Linked into the instrumented program: keeps, for every sampled point, how often it was reached and the
+   distinct values of its slots, and writes them out when the program ends. Compiled without
+   instrumentation; it asks MemorySanitizer's shadow whether a value was initialized. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_POINTS 65536
+#define MAX_VALUES 16
+
+extern long __msan_test_shadow(const volatile void *, unsigned long);
+
+struct slot {
+    long long values[MAX_VALUES];
+    unsigned char count, poisoned, overflow;
+};
+
+struct point {
+    unsigned long hits;
+    int slots;
+    struct slot *slot;
+};
+
+static struct point points[MAX_POINTS];
+
+void __tl_point(int id, const long long *values, int slots)
+{
+    struct point *point = &points[id];
+    int i, j;
+    if (!point->hits++ && slots) {
+        point->slots = slots;
+        point->slot = calloc((unsigned long)slots, sizeof(struct slot));
+    }
+    if (!point->slot)
+        return;
+    for (i = 0; i < slots; i++) {
+        struct slot *slot = &point->slot[i];
+        if (slot->poisoned || slot->overflow)
+            continue;
+        if (__msan_test_shadow(&values[i], sizeof values[i]) != -1) {
+            slot->poisoned = 1;
+            continue;
+        }
+        for (j = 0; j < slot->count && slot->values[j] != values[i]; j++)
+            ;
+        if (j < slot->count)
+            continue;
+        if (slot->count == MAX_VALUES)
+            slot->overflow = 1;
+        else
+            slot->values[slot->count++] = values[i];
+    }
+}
+
+__attribute__((destructor)) static void write_profile(void)
+{
+    const char *path = getenv("TRUELINE_PROFILE");
+    FILE *file = path ? fopen(path, "w") : 0;
+    int i, j, k;
+    if (!file)
+        return;
+    for (i = 0; i < MAX_POINTS; i++) {
+        if (!points[i].hits)
+            continue;
+        fprintf(file, "p %d %lu\n", i, points[i].hits);
+        for (j = 0; j < points[i].slots; j++) {
+            struct slot *slot = &points[i].slot[j];
+            if (slot->poisoned || slot->overflow)
+                continue;
+            fprintf(file, "s %d", j);
+            for (k = 0; k < slot->count; k++)
+                fprintf(file, " %lld", slot->values[k]);
+            fputc('\n', file);
+        }
+    }
+    fputs("end\n", file);
+    fclose(file);
+}

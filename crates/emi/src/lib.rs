@@ -1,0 +1,40 @@
+//! Live-code mutation (seed 003, Hermes): programs that behave exactly as their seed on its one input, yet
+//! show the optimizer something else.
+//!
+//! A [`Mutator`] profiles a program once, learning which values every integer in scope takes at sampled
+//! program points, and then synthesizes code that, for those values, is free of undefined behaviour and
+//! leaves the state as it was. Everything it decides comes from one seed.
+//!
+//! Deliberately absent: compilers under test and their verdicts (only [`judge`], a pure function, is here),
+//! reduction of the program itself, and storage.
+
+mod dead;
+mod dice;
+mod env;
+mod expr;
+mod insertion;
+mod judge;
+mod minimize;
+mod mutator;
+mod point;
+mod predicate;
+mod profile;
+mod refusal;
+mod sanitizer;
+mod snippet;
+mod synthesis;
+mod value;
+
+pub use dice::Dice;
+pub use env::{Env, Slot};
+pub use expr::{Expr, ValueSet};
+pub use insertion::{Insertion, InsertionId, Strategy, Variant};
+pub use judge::{Behaviour, judge};
+pub use minimize::{Minimized, minimize};
+pub use mutator::{Mutator, Options, Variants};
+pub use point::{Place, Point, points};
+pub use predicate::syn_pred;
+pub use profile::{Profile, Visit};
+pub use refusal::{MutateError, Refusal};
+pub use synthesis::syn_expr;
+pub use value::{Value, binary, convert, promoted, unary, usual};

@@ -1,0 +1,203 @@
+//! Profiling (4.1, 4.5.1): instrument sampled points, run, collect the values seen.
+//!
+//! The instrumented program runs under MemorySanitizer. That refuses programs that read uninitialized
+//! memory, and it lets the recorder ask for every single value whether it was initialized, so that looking at
+//! a variable before its first assignment is no mistake of ours. It runs twice, at different addresses: what
+//! differs between the runs is not a property of the program and is dropped.
+
+use crate::env::{Env, Slot};
+use crate::point::{Place, Point};
+use crate::refusal::{MutateError, Refusal};
+use crate::sanitizer::{FLAGS, Profiler};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use trueline_c::{Edits, IntKind, Lvalue, Unit};
+use trueline_model::Program;
+use trueline_toolchain::{Exit, Job, Limits, Outcome, Scratch};
+
+/// What happened at a sampled point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Visit {
+    /// It was never reached.
+    Never,
+    /// It was reached so many times, in these states.
+    Reached(u64, Env),
+}
+
+/// The profile of a program on its one input.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The sampled points with what happened there.
+    pub visits: Vec<(Point, Visit)>,
+    /// What the program printed.
+    pub output: Vec<u8>,
+    /// The code it exited with.
+    pub exit_code: i32,
+    /// CPU time of instrumented compilation and runs.
+    pub cpu: Duration,
+}
+
+impl Profile {
+    /// Points that were reached with something known.
+    pub fn live(&self) -> usize {
+        self.visits.iter().filter(|(_, v)| matches!(v, Visit::Reached(_, env) if !env.is_empty())).count()
+    }
+
+    /// Points that were never reached.
+    pub fn dead(&self) -> usize {
+        self.visits.iter().filter(|(_, v)| *v == Visit::Never).count()
+    }
+}
+
+/// A sampled point with what is to be recorded there.
+pub(crate) struct Sampled {
+    pub(crate) point: Point,
+    pub(crate) lvalues: Vec<Lvalue>,
+}
+
+/// Bit-fields wider than `int` have types of their own in gcc and other ones in clang.
+pub(crate) fn is_portable(lvalue: &Lvalue) -> bool {
+    !(lvalue.width.is_some_and(|w| w >= 32) && lvalue.ty.bits() > 32) && !(lvalue.width.is_some() && lvalue.ty.kind == IntKind::Bool)
+}
+
+/// Profiles a program at the given points.
+pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, profiler: &Profiler) -> Result<Profile, MutateError> {
+    let refusal = |line: u32, reason: String| Refusal { name: unit.name().to_owned(), line, reason };
+    let text = instrument(unit, &sampled);
+    let scratch = Scratch::new().map_err(|source| MutateError::Io { path: std::env::temp_dir(), source })?;
+    let source_name = "profiled.c";
+    let source = scratch.write(source_name, &text).map_err(|source| MutateError::Io { path: scratch.join(source_name), source })?;
+    let binary = scratch.join("profiled");
+    let job = profiler.compiler.job().args(FLAGS).args(&program.cflags).arg(&source).arg(&profiler.runtime).arg("-o").arg(&binary);
+    let build = job.limits(Limits::seconds(60)).run()?;
+    if !build.success() {
+        let message = build.stderr_text();
+        let line = error_line(&message, source_name).unwrap_or(1);
+        let first = message.lines().find(|l| l.contains("error")).unwrap_or("no reason given").to_owned();
+        return Err(refusal(line, format!("{} does not compile it: {first}", profiler.compiler.id)).into());
+    }
+    let mut cpu = build.cpu;
+    let mut records = Vec::new();
+    let mut outputs: Vec<(Vec<u8>, i32)> = Vec::new();
+    for run in ["first", "second"] {
+        let record = scratch.join(run);
+        let outcome = run_profiled(&binary, &record, profiler)?;
+        cpu += outcome.cpu;
+        outputs.push((outcome.stdout.clone(), judge_run(&outcome, source_name).map_err(|(line, reason)| refusal(line, reason))?));
+        let text = std::fs::read_to_string(&record).unwrap_or_default();
+        if !text.ends_with("end\n") {
+            let reason = "the program does not end by returning from `main` or calling `exit`";
+            return Err(refusal(1, reason.to_owned()).into());
+        }
+        records.push(read_record(&text));
+    }
+    if outputs[0] != outputs[1] {
+        return Err(refusal(1, "two runs of the program print different things".to_owned()).into());
+    }
+    let (output, exit_code) = outputs.swap_remove(0);
+    let visits = merge(sampled, &records[0], &records[1]);
+    Ok(Profile { visits, output, exit_code, cpu })
+}
+
+/// The text with a recorder in front of every sampled statement. No line is added, so that reports name
+/// the lines of the original.
+fn instrument(unit: &Unit, sampled: &[Sampled]) -> String {
+    let mut edits = Edits::new();
+    edits.insert_before(0, "extern void __tl_point(int, const long long *, int); ");
+    for (id, sample) in sampled.iter().enumerate() {
+        let values: Vec<String> = sample.lvalues.iter().map(|l| format!("(long long){}", l.path)).collect();
+        let recorder = if values.is_empty() {
+            format!("__tl_point({id}, 0, 0); ")
+        } else {
+            format!("{{ long long __tl_v[] = {{ {} }}; __tl_point({id}, __tl_v, {}); }} ", values.join(", "), values.len())
+        };
+        match sample.point.place {
+            Place::Block => edits.insert_before(sample.point.span.start, recorder),
+            Place::Alone => edits.wrap(sample.point.span, format!("{{ {recorder}"), " }"),
+        };
+    }
+    edits.apply(unit.text()).expect("insertions at statement borders fit the text they came from")
+}
+
+fn run_profiled(binary: &std::path::Path, record: &std::path::Path, profiler: &Profiler) -> Result<Outcome, MutateError> {
+    // MemorySanitizer reserves terabytes of address space.
+    let limits = Limits { memory: None, output: 4 << 20, ..Limits::seconds(10) };
+    let mut job = Job::new(binary).env("TRUELINE_PROFILE", record).env("MSAN_OPTIONS", "exit_code=86:print_summary=0").limits(limits);
+    if let Some(symbolizer) = &profiler.symbolizer {
+        job = job.env("MSAN_SYMBOLIZER_PATH", symbolizer);
+    }
+    Ok(job.run()?)
+}
+
+/// The exit code of a good run, or line and reason of a bad one.
+fn judge_run(outcome: &Outcome, source_name: &str) -> Result<i32, (u32, String)> {
+    let report = outcome.stderr_text();
+    if report.contains("MemorySanitizer: use-of-uninitialized-value") {
+        let line = error_line(&report, source_name).unwrap_or(1);
+        return Err((line, "the program reads uninitialized memory".to_owned()));
+    }
+    match outcome.exit {
+        Exit::Code(code) => Ok(code),
+        Exit::Signal(signal) => Err((error_line(&report, source_name).unwrap_or(1), format!("the program dies of signal {signal}"))),
+        Exit::TimedOut => Err((1, "the program runs for more than 10 s".to_owned())),
+        Exit::TooMuchOutput | Exit::Stopped => Err((1, "the program prints more than 4 MiB".to_owned())),
+    }
+}
+
+/// The first `profiled.c:LINE` of a report.
+fn error_line(report: &str, source_name: &str) -> Option<u32> {
+    let at = report.find(&format!("{source_name}:"))? + source_name.len() + 1;
+    let digits: String = report[at..].chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+type Record = BTreeMap<usize, (u64, BTreeMap<usize, BTreeSet<i64>>)>;
+
+fn read_record(text: &str) -> Record {
+    let mut record = Record::new();
+    let mut current = 0;
+    for line in text.lines() {
+        let mut words = line.split(' ');
+        let kind = words.next();
+        let mut numbers = words.filter_map(|w| w.parse::<i64>().ok());
+        match kind {
+            Some("p") => {
+                current = numbers.next().unwrap_or_default() as usize;
+                record.insert(current, (numbers.next().unwrap_or_default() as u64, BTreeMap::new()));
+            }
+            Some("s") => {
+                if let (Some(slot), Some(point)) = (numbers.next(), record.get_mut(&current)) {
+                    point.1.insert(slot as usize, numbers.collect());
+                }
+            }
+            _ => {}
+        }
+    }
+    record
+}
+
+/// Keeps what both runs agree on.
+fn merge(sampled: Vec<Sampled>, first: &Record, second: &Record) -> Vec<(Point, Visit)> {
+    let visit = |(id, sample): (usize, Sampled)| {
+        let (Some((hits, a)), Some((_, b))) = (first.get(&id), second.get(&id)) else {
+            // Reached in one run only: the program is not as deterministic as its output; leave it alone.
+            let seen = first.contains_key(&id) || second.contains_key(&id);
+            let visit = if seen { Visit::Reached(1, Env::default()) } else { Visit::Never };
+            return (sample.point, visit);
+        };
+        let slots = sample.lvalues.into_iter().enumerate().filter_map(|(i, lvalue)| {
+            let values = a.get(&i).filter(|values| b.get(&i) == Some(values))?;
+            let values = values.iter().map(|&v| if lvalue.ty.signed { i128::from(v) } else { i128::from(v as u64) });
+            Some(Slot {
+                path: lvalue.path,
+                ty: lvalue.ty,
+                width: lvalue.width,
+                access: lvalue.access,
+                reach: lvalue.reach,
+                values: values.collect(),
+            })
+        });
+        (sample.point, Visit::Reached(*hits, Env { slots: slots.collect() }))
+    };
+    sampled.into_iter().enumerate().map(visit).collect()
+}

@@ -1,0 +1,69 @@
+//! The compiler that profiles: a clang whose MemorySanitizer works here.
+
+use crate::refusal::MutateError;
+use std::path::{Path, PathBuf};
+use trueline_model::CompilerKind;
+use trueline_toolchain::{Compiler, Limits, Scratch, find_compiler, installed_compilers};
+
+/// A clang with MemorySanitizer, and our runtime compiled for it.
+#[derive(Debug)]
+pub(crate) struct Profiler {
+    pub(crate) compiler: Compiler,
+    pub(crate) runtime: PathBuf,
+    pub(crate) symbolizer: Option<PathBuf>,
+    // Holds the runtime's object file.
+    _scratch: Scratch,
+}
+
+/// The flags of a profiling build. Line tables let a report of MemorySanitizer name its line.
+pub(crate) const FLAGS: [&str; 6] = ["-O0", "-w", "-gline-tables-only", "-fsanitize=memory", "-fno-sanitize-recover=all", "-fno-inline"];
+
+impl Profiler {
+    /// Finds one: the compiler asked for, or the newest clang that can link a sanitized program.
+    pub(crate) fn find(wanted: Option<&str>) -> Result<Self, MutateError> {
+        let candidates: Vec<Compiler> = match wanted {
+            Some(name) => vec![find_compiler(name)?],
+            None => {
+                let mut clangs: Vec<Compiler> = installed_compilers().into_iter().filter(|c| c.id.kind == CompilerKind::Clang).collect();
+                clangs.sort_by_key(|c| std::cmp::Reverse(c.major()));
+                clangs
+            }
+        };
+        let mut reason = "no clang is installed".to_owned();
+        for compiler in candidates {
+            match Self::try_with(&compiler) {
+                Ok(profiler) => return Ok(profiler),
+                Err(why) => reason = format!("{} cannot build with it ({why})", compiler.id),
+            }
+        }
+        Err(MutateError::NoSanitizer(reason))
+    }
+
+    fn try_with(compiler: &Compiler) -> Result<Self, String> {
+        let scratch = Scratch::new().map_err(|e| e.to_string())?;
+        let source = scratch.write("runtime.c", include_str!("../runtime/profile.c")).map_err(|e| e.to_string())?;
+        let empty = scratch.write("empty.c", "int main(void) { return 0; }\n").map_err(|e| e.to_string())?;
+        let runtime = scratch.join("runtime.o");
+        let probe = scratch.join("probe");
+        let compile = compiler.job().args(["-O2", "-w", "-c"]).arg(&source).arg("-o").arg(&runtime);
+        let link = compiler.job().args(FLAGS).arg(&empty).arg(&runtime).arg("-o").arg(&probe);
+        for job in [compile, link] {
+            let outcome = job.limits(Limits::seconds(60)).run().map_err(|e| e.to_string())?;
+            if !outcome.success() {
+                return Err(outcome.stderr_text().lines().next().unwrap_or("no reason given").to_owned());
+            }
+        }
+        let limits = Limits { memory: None, ..Limits::seconds(20) };
+        let run = trueline_toolchain::Job::new(&probe).limits(limits).run().map_err(|e| e.to_string())?;
+        if !run.success() {
+            return Err("a sanitized program does not run here".to_owned());
+        }
+        Ok(Self { symbolizer: symbolizer(&compiler.id.path), compiler: compiler.clone(), runtime, _scratch: scratch })
+    }
+}
+
+/// The symbolizer beside a clang, which makes reports name lines.
+fn symbolizer(clang: &Path) -> Option<PathBuf> {
+    let real = clang.canonicalize().ok()?;
+    Some(real.parent()?.join("llvm-symbolizer")).filter(|p| p.exists())
+}
