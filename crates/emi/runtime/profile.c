@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #define MAX_POINTS 65536
-#define MAX_VALUES 16
+#ifndef MAX_VALUES
+#error the caller says how many values a slot keeps
+#endif
 
 extern long __msan_test_shadow(const volatile void *, unsigned long);
 

@@ -91,7 +91,9 @@ impl DeadScope {
         }
         for &id in &names {
             let decl = unit.decl(id);
-            if decl.kind != DeclKind::Function || decl.linkage != Linkage::File || decl.name == "main" {
+            // An attribute may forbid the call: `always_inline` and recursion do not go together.
+            let attributed = unit.decls().any(|(_, d)| d.entity == decl.entity && d.attributes);
+            if decl.kind != DeclKind::Function || decl.linkage != Linkage::File || decl.name == "main" || attributed {
                 continue;
             }
             let TypeKind::Function { result, params, variadic: false, prototype: true } = &unit.ty(decl.ty).kind else { continue };

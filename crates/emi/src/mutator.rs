@@ -46,6 +46,10 @@ const PARTS_PER_VARIABLE: usize = 8;
 /// Points a round samples at least, so that short programs get something too.
 const MIN_POINTS: usize = 3;
 
+/// Share of the dead points that stay as they are: programs can have more dead code than live, and what
+/// compilers throw away must not crowd out what they have to keep.
+const DEAD_SKIPPED: f64 = 0.5;
+
 /// Makes variants. Holds the profiling compiler, so keep one for many programs; it may be shared by threads.
 #[derive(Debug)]
 pub struct Mutator {
@@ -212,7 +216,12 @@ impl Mutator {
     ) -> Option<Insertion> {
         let site = Site { unit, point, prefix, number };
         let (strategy, change) = match visit {
-            Visit::Never => (Strategy::Dead, site.dead(dice)),
+            Visit::Never => {
+                if dice.chance(DEAD_SKIPPED) {
+                    return None;
+                }
+                (Strategy::Dead, site.dead(dice))
+            }
             Visit::Reached(_, env) => {
                 let mut strategies = self.live_strategies();
                 if !site.can_guard() {

@@ -15,6 +15,9 @@ use trueline_c::{Edits, IntKind, Lvalue, Unit};
 use trueline_model::Program;
 use trueline_toolchain::{Exit, Job, Limits, Outcome, Scratch};
 
+/// Seconds a program may run: generated ones take milliseconds, or for ever.
+const RUN_SECONDS: u64 = 5;
+
 /// What happened at a sampled point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Visit {
@@ -121,7 +124,7 @@ fn instrument(unit: &Unit, sampled: &[Sampled]) -> String {
 
 fn run_profiled(binary: &std::path::Path, record: &std::path::Path, profiler: &Profiler) -> Result<Outcome, MutateError> {
     // MemorySanitizer reserves terabytes of address space.
-    let limits = Limits { memory: None, output: 4 << 20, ..Limits::seconds(10) };
+    let limits = Limits { memory: None, output: 4 << 20, ..Limits::seconds(RUN_SECONDS) };
     let mut job = Job::new(binary).env("TRUELINE_PROFILE", record).env("MSAN_OPTIONS", "exit_code=86:print_summary=0").limits(limits);
     if let Some(symbolizer) = &profiler.symbolizer {
         job = job.env("MSAN_SYMBOLIZER_PATH", symbolizer);
@@ -139,7 +142,7 @@ fn judge_run(outcome: &Outcome, source_name: &str) -> Result<i32, (u32, String)>
     match outcome.exit {
         Exit::Code(code) => Ok(code),
         Exit::Signal(signal) => Err((error_line(&report, source_name).unwrap_or(1), format!("the program dies of signal {signal}"))),
-        Exit::TimedOut => Err((1, "the program runs for more than 10 s".to_owned())),
+        Exit::TimedOut => Err((1, format!("the program runs for more than {RUN_SECONDS} s"))),
         Exit::TooMuchOutput | Exit::Stopped => Err((1, "the program prints more than 4 MiB".to_owned())),
     }
 }

@@ -1,9 +1,9 @@
 //! The compiler that profiles: a clang whose MemorySanitizer works here.
 
+use crate::env::MAX_VALUES;
 use crate::refusal::MutateError;
 use std::path::{Path, PathBuf};
-use trueline_model::CompilerKind;
-use trueline_toolchain::{Compiler, Limits, Scratch, find_compiler, installed_compilers};
+use trueline_toolchain::{Compiler, Limits, Scratch, find_compiler};
 
 /// A clang with MemorySanitizer, and our runtime compiled for it.
 #[derive(Debug)]
@@ -18,19 +18,23 @@ pub(crate) struct Profiler {
 /// The flags of a profiling build. Line tables let a report of MemorySanitizer name its line.
 pub(crate) const FLAGS: [&str; 6] = ["-O0", "-w", "-gline-tables-only", "-fsanitize=memory", "-fno-sanitize-recover=all", "-fno-inline"];
 
+/// Versions looked for by name.
+const MIN_CLANG: u32 = 11;
+const MAX_CLANG: u32 = 30;
+
 impl Profiler {
     /// Finds one: the compiler asked for, or the newest clang that can link a sanitized program.
     pub(crate) fn find(wanted: Option<&str>) -> Result<Self, MutateError> {
-        let candidates: Vec<Compiler> = match wanted {
-            Some(name) => vec![find_compiler(name)?],
-            None => {
-                let mut clangs: Vec<Compiler> = installed_compilers().into_iter().filter(|c| c.id.kind == CompilerKind::Clang).collect();
-                clangs.sort_by_key(|c| std::cmp::Reverse(c.major()));
-                clangs
-            }
-        };
+        if let Some(name) = wanted {
+            let compiler = find_compiler(name)?;
+            return Self::try_with(&compiler)
+                .map_err(|why| MutateError::NoSanitizer(format!("{} cannot build with it ({why})", compiler.id)));
+        }
+        // By name, newest first, rather than by listing what is installed: asking every compiler for its
+        // version costs more than a profile.
+        let names = (MIN_CLANG..=MAX_CLANG).rev().map(|n| format!("clang-{n}")).chain(["clang".to_owned()]);
         let mut reason = "no clang is installed".to_owned();
-        for compiler in candidates {
+        for compiler in names.filter_map(|name| find_compiler(&name).ok()) {
             match Self::try_with(&compiler) {
                 Ok(profiler) => return Ok(profiler),
                 Err(why) => reason = format!("{} cannot build with it ({why})", compiler.id),
@@ -45,7 +49,8 @@ impl Profiler {
         let empty = scratch.write("empty.c", "int main(void) { return 0; }\n").map_err(|e| e.to_string())?;
         let runtime = scratch.join("runtime.o");
         let probe = scratch.join("probe");
-        let compile = compiler.job().args(["-O2", "-w", "-c"]).arg(&source).arg("-o").arg(&runtime);
+        let compile =
+            compiler.job().args(["-O2", "-w", "-c"]).arg(format!("-DMAX_VALUES={MAX_VALUES}")).arg(&source).arg("-o").arg(&runtime);
         let link = compiler.job().args(FLAGS).arg(&empty).arg(&runtime).arg("-o").arg(&probe);
         for job in [compile, link] {
             let outcome = job.limits(Limits::seconds(60)).run().map_err(|e| e.to_string())?;

@@ -4,6 +4,7 @@ mod check;
 mod doctor;
 mod manual;
 mod passes;
+mod mutate;
 mod toolchains;
 mod trace;
 
@@ -17,6 +18,7 @@ pub enum Command {
     Trace(trace::Args),
     Doctor(doctor::Args),
     Manual(manual::Args),
+    Mutate(mutate::Args),
     Toolchains(toolchains::Args),
     Passes(passes::Args),
 }
@@ -28,6 +30,7 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Trace(args) => trace::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Manual(args) => manual::run(args),
+        Command::Mutate(args) => mutate::run(args),
         Command::Toolchains(args) => toolchains::run(args),
         Command::Passes(args) => passes::run(args),
     }
