@@ -60,7 +60,7 @@ pub(crate) struct Sampled {
 
 /// Bit-fields wider than `int` have types of their own in gcc and other ones in clang.
 pub(crate) fn is_portable(lvalue: &Lvalue) -> bool {
-    !(lvalue.width.is_some_and(|w| w >= 32) && lvalue.ty.bits() > 32) && !(lvalue.width.is_some() && lvalue.ty.kind == IntKind::Bool)
+    lvalue.width.is_none_or(|width| lvalue.ty.kind != IntKind::Bool && (width < 32 || lvalue.ty.bits() <= 32))
 }
 
 /// Profiles a program at the given points.
@@ -138,6 +138,11 @@ fn judge_run(outcome: &Outcome, source_name: &str) -> Result<i32, (u32, String)>
     if report.contains("MemorySanitizer: use-of-uninitialized-value") {
         let line = error_line(&report, source_name).unwrap_or(1);
         return Err((line, "the program reads uninitialized memory".to_owned()));
+    }
+    // MemorySanitizer catches deadly signals, reports them with their line and exits by itself.
+    if let Some(at) = report.find("ERROR: MemorySanitizer: ") {
+        let word = report[at + "ERROR: MemorySanitizer: ".len()..].split_whitespace().next().unwrap_or("an error");
+        return Err((error_line(&report, source_name).unwrap_or(1), format!("the program dies of a signal ({word})")));
     }
     match outcome.exit {
         Exit::Code(code) => Ok(code),

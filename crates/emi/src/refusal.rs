@@ -1,7 +1,7 @@
 //! What cannot be mutated, and why: every refusal names a line and a reason.
 
 use std::path::PathBuf;
-use trueline_c::{DeclKind, NodeKind, ParseError, Span, TypeKind, Unit, tokens};
+use trueline_c::{DeclId, DeclKind, NodeId, NodeKind, ParseError, Span, Unit, tokens};
 use trueline_toolchain::{BuildError, JobError, ToolError};
 
 /// Why a program is not mutated.
@@ -105,13 +105,8 @@ pub(crate) fn refuse(unit: &Unit) -> Result<(), Refusal> {
         match &node.kind {
             NodeKind::Asm => return Err(refusal(at, "inline assembly: its effects are not known".to_owned())),
             NodeKind::IndirectGoto => return Err(refusal(at, "a computed goto is not supported".to_owned())),
-            NodeKind::Function(decl) if unit.body(id).is_some() => {
-                let has_params = node.children.iter().any(|&c| matches!(unit.node(c).kind, NodeKind::Parameter(_)));
-                if let TypeKind::Function { prototype: false, .. } = unit.ty(unit.decl(*decl).ty).kind
-                    && has_params
-                {
-                    return Err(refusal(at, format!("`{}` is defined in the old (K&R) style", unit.decl(*decl).name)));
-                }
+            NodeKind::Function(decl) if is_old_style(unit, *decl, id) => {
+                return Err(refusal(at, format!("`{}` is defined in the old (K&R) style", unit.decl(*decl).name)));
             }
             _ => {}
         }
@@ -129,6 +124,24 @@ pub(crate) fn refuse(unit: &Unit) -> Result<(), Refusal> {
         return Err(refusal(0, "there is no `main`: only whole programs are mutated".to_owned()));
     }
     Ok(())
+}
+
+/// Parameters declared between the parentheses and the body. The front end gives such a function a
+/// prototype's type, so the text decides.
+fn is_old_style(unit: &Unit, decl: DeclId, function: NodeId) -> bool {
+    let Some(body) = unit.body(function) else { return false };
+    let parameters = unit.node(function).children.iter().filter(|&&c| matches!(unit.node(c).kind, NodeKind::Parameter(_)));
+    let mut depth = 0usize;
+    let between = Span::new(unit.decl(decl).name_span.end, unit.node(body).span.start);
+    for token in tokens(unit.text(), between) {
+        match token.text {
+            "(" => depth += 1,
+            ")" if depth == 1 => return parameters.into_iter().any(|&p| unit.node(p).span.start > token.span.start),
+            ")" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
 }
 
 fn in_attribute(text: &str, offset: usize) -> bool {

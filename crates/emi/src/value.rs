@@ -126,7 +126,8 @@ pub fn binary(op: BinaryOp, left: Value, right: Value) -> Option<Value> {
     let exact = match op {
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,
-        BinaryOp::Mul => a.checked_mul(b)?,
+        // Signed products fit; unsigned ones may not, but their low bits are right.
+        BinaryOp::Mul => a.wrapping_mul(b),
         BinaryOp::Div | BinaryOp::Rem if b == 0 || (ty.signed && a == range(ty).0 && b == -1) => return None,
         BinaryOp::Div => a / b,
         BinaryOp::Rem => a % b,
