@@ -3,8 +3,8 @@
 mod check;
 mod doctor;
 mod manual;
-mod passes;
 mod mutate;
+mod passes;
 mod toolchains;
 mod trace;
 
