@@ -1,8 +1,9 @@
 //! Measures validity and cost: derives variants and checks that each compiles, prints what its seed
 //! prints at gcc -O0 and clang -O0, and runs clean under UBSan+ASan and MSan.
 //!
-//! `cargo run --release -p trueline-emi --example validity -- GENERATOR FIRST COUNT VARIANTS [DIR]`, where GENERATOR is what
-//! `hunt --generator` takes. Seeds that are refused are named and not counted. Variants that fail are written to DIR.
+//! `cargo run --release -p trueline-emi --example validity -- GENERATOR FIRST COUNT VARIANTS [last|all [DIR]]`, where
+//! GENERATOR is what `hunt --generator` takes; sanitizers run on the last variant of each seed, which has the insertions of all
+//! before it, or on all. Seeds that are refused are named and not counted. Variants that fail are written to DIR.
 
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ struct Totals {
     seeds: usize,
     refused: Vec<String>,
     variants: usize,
+    sanitized: usize,
     failures: Vec<String>,
     insertions: BTreeMap<Strategy, usize>,
     seed_bytes: usize,
@@ -40,13 +42,14 @@ struct Check {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [generator, first, count, per_seed, rest @ ..] = args.as_slice() else {
-        eprintln!("usage: validity GENERATOR FIRST COUNT VARIANTS [DIR]");
+        eprintln!("usage: validity GENERATOR FIRST COUNT VARIANTS [last|all [DIR]]");
         std::process::exit(2);
     };
     let source = generator.parse::<SourceSpec>().expect("a generator").open().expect("the generator works");
     let (first, count): (u64, u64) = (first.parse().expect("a number"), count.parse().expect("a number"));
     let per_seed: usize = per_seed.parse().expect("a number");
-    let failed_dir = rest.first().cloned();
+    let sanitize_all = rest.first().is_some_and(|w| w == "all");
+    let failed_dir = rest.get(1).cloned();
     let mutator = Mutator::new(Options::default()).expect("a profiling clang");
     let clang = find_compiler("clang-16").or_else(|_| find_compiler("clang")).expect("clang");
     let checks = [
@@ -70,8 +73,10 @@ fn main() {
         };
         let mut failures = Vec::new();
         let mut costs = BTreeMap::new();
-        for variant in &made.variants {
-            for check in &checks {
+        for (i, variant) in made.variants.iter().enumerate() {
+            // The last variant of a chain has the insertions of all before it.
+            let last = i + 1 == made.variants.len();
+            for check in checks.iter().filter(|c| c.flags.is_empty() || last || sanitize_all) {
                 match run(variant, check, &made.expected) {
                     Ok(cpu) => *costs.entry(check.name).or_insert(Duration::ZERO) += cpu,
                     Err(why) => {
@@ -87,6 +92,7 @@ fn main() {
         let mut t = totals.lock().unwrap();
         t.seeds += 1;
         t.variants += made.variants.len();
+        t.sanitized += if sanitize_all { made.variants.len() } else { 1 };
         t.failures.extend(failures);
         for insertion in made.variants.last().into_iter().flat_map(|v| &v.insertions) {
             *t.insertions.entry(insertion.strategy).or_default() += 1;
@@ -107,7 +113,7 @@ fn main() {
 fn report(t: &Totals) {
     let per = |d: Duration, n: usize| d.as_secs_f64() / n.max(1) as f64;
     println!("seeds          {} ({} refused)", t.seeds, t.refused.len());
-    println!("variants       {}, of which {} fail", t.variants, t.failures.len());
+    println!("variants       {} ({} of them sanitized), of which {} fail", t.variants, t.sanitized, t.failures.len());
     println!(
         "points         {} per seed, sampled live {} and dead {}",
         t.points / t.seeds.max(1),

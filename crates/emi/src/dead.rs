@@ -5,7 +5,7 @@ use crate::dice::Dice;
 use crate::expr::Expr;
 use crate::point::Point;
 use crate::synthesis::random_constant;
-use trueline_c::{Access, BinaryOp, DeclKind, IntType, Linkage, NodeId, NodeKind, Storage, TypeId, TypeKind, Unit};
+use trueline_c::{Access, BinaryOp, DeclId, DeclKind, IntType, Linkage, NodeId, NodeKind, Storage, TypeId, TypeKind, Unit};
 
 /// What dead code at a point can name.
 pub(crate) struct DeadScope {
@@ -91,9 +91,7 @@ impl DeadScope {
         }
         for &id in &names {
             let decl = unit.decl(id);
-            // An attribute may forbid the call: `always_inline` and recursion do not go together.
-            let attributed = unit.decls().any(|(_, d)| d.entity == decl.entity && d.attributes);
-            if decl.kind != DeclKind::Function || decl.linkage != Linkage::File || decl.name == "main" || attributed {
+            if decl.kind != DeclKind::Function || decl.linkage != Linkage::File || !is_callable(unit, id) {
                 continue;
             }
             let TypeKind::Function { result, params, variadic: false, prototype: true } = &unit.ty(decl.ty).kind else { continue };
@@ -267,6 +265,15 @@ impl DeadScope {
             _ => dice.pick(&self.readable).cloned().unwrap_or_else(|| Expr::Const(random_constant(dice)).to_string()),
         }
     }
+}
+
+/// Whether a call may be added: the function must be there to link, and nothing about it may forbid the
+/// call, as `always_inline` forbids recursion.
+fn is_callable(unit: &Unit, id: DeclId) -> bool {
+    let decl = unit.decl(id);
+    let same = || unit.decls().map(|(_, d)| d).filter(|d| d.entity == decl.entity);
+    let linkable = same().any(|d| d.definition) && same().all(|d| !d.inline || d.storage == Storage::Static);
+    linkable && decl.name != "main" && same().all(|d| !d.attributes)
 }
 
 /// Dimensions of an array of integers, `None` for other types.

@@ -156,6 +156,11 @@ impl Site<'_> {
     fn copied_statement(&self, dice: &mut Dice) -> Option<String> {
         let unit = self.unit;
         let visible = unit.names_in_scope(self.point.span.start);
+        let inside = unit.descendants(self.point.function);
+        // A copy might name a type that is declared in another block.
+        if inside.iter().any(|&n| matches!(unit.node(n).kind, NodeKind::OtherDecl(_))) {
+            return None;
+        }
         let fits = |&id: &trueline_c::NodeId| {
             unit.node(id).kind == NodeKind::ExprStmt
                 && unit.is_text(id)
@@ -165,7 +170,7 @@ impl Site<'_> {
                     _ => true,
                 })
         };
-        let candidates: Vec<_> = unit.descendants(self.point.function).into_iter().filter(fits).collect();
+        let candidates: Vec<_> = inside.into_iter().filter(fits).collect();
         dice.pick(&candidates).map(|&id| unit.slice(id).to_owned())
     }
 
