@@ -141,6 +141,11 @@ impl Checker {
         &self.options
     }
 
+    /// The engine, for those who want the whole trace.
+    pub fn engine(&self) -> &(dyn Engine + Send + Sync) {
+        &*self.engine
+    }
+
     /// Compiles at -O0, runs and traces that build.
     pub fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, CheckError> {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;

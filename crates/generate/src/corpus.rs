@@ -74,6 +74,11 @@ impl Source for Corpus {
         Ok(Some(Program { name, language, source, origin: Origin::File { path: path.clone() }, cflags }))
     }
 
+    fn has(&self, seed: u64, language: Language) -> bool {
+        let file = usize::try_from(seed).ok().and_then(|i| self.files.get(i));
+        file.is_some_and(|path| Language::of_path(path) == Some(language))
+    }
+
     fn count(&self) -> Option<u64> {
         Some(self.files.len() as u64)
     }

@@ -58,6 +58,12 @@ pub trait Source: Send + Sync {
     /// The program of a number in a language, `None` when the source has none in it.
     fn program(&self, seed: u64, language: Language) -> Result<Option<Program>, SourceError>;
 
+    /// Whether there is a program of this number in this language, without making it.
+    fn has(&self, seed: u64, language: Language) -> bool {
+        let _ = seed;
+        language == Language::C
+    }
+
     /// How many programs there are, `None` for as many as one likes.
     fn count(&self) -> Option<u64> {
         None
@@ -80,6 +86,10 @@ impl Source for Weave {
 
     fn program(&self, seed: u64, language: Language) -> Result<Option<Program>, SourceError> {
         Ok(Some(weave(seed, language)))
+    }
+
+    fn has(&self, _seed: u64, _language: Language) -> bool {
+        true
     }
 
     fn trusted(&self) -> bool {

@@ -92,6 +92,12 @@ impl Store {
         })
     }
 
+    /// Records that a unit makes no sense: the compiler does not take the program, or has no such level.
+    pub fn drop_unit(&self, unit: UnitId, reason: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE units SET state = 'dropped', reason = ? WHERE id = ? AND state IN ('planned', 'failed')";
+        self.write(|c| c.execute(sql, params![reason, unit.0]).map(drop))
+    }
+
     /// Records that a program is not valid: its open units are dropped, its findings withdrawn.
     pub fn reject(&self, key: &ProgramKey, reason: &str) -> Result<(), StoreError> {
         self.write(|c| {

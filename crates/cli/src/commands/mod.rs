@@ -5,6 +5,9 @@ mod doctor;
 mod manual;
 mod mutate;
 mod passes;
+mod hunt;
+mod merge;
+mod report;
 mod toolchains;
 mod trace;
 
@@ -19,6 +22,9 @@ pub enum Command {
     Doctor(doctor::Args),
     Manual(manual::Args),
     Mutate(mutate::Args),
+    Hunt(hunt::Args),
+    Merge(merge::Args),
+    Report(report::Args),
     Toolchains(toolchains::Args),
     Passes(passes::Args),
 }
@@ -31,6 +37,9 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Doctor(args) => doctor::run(args),
         Command::Manual(args) => manual::run(args),
         Command::Mutate(args) => mutate::run(args),
+        Command::Hunt(args) => hunt::run(args),
+        Command::Merge(args) => merge::run(args),
+        Command::Report(args) => report::run(args),
         Command::Toolchains(args) => toolchains::run(args),
         Command::Passes(args) => passes::run(args),
     }

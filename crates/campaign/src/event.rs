@@ -1,0 +1,149 @@
+//! What the runner says while it works.
+
+use serde::Serialize;
+use std::time::Duration;
+use trueline_model::{CompilerId, Fault, FindingId, OptLevel, Reader, Verdict};
+use trueline_store::Counts;
+
+/// A finding, as events and progress bars show it.
+#[derive(Clone, Debug, Serialize)]
+pub struct FoundEvent {
+    /// Its number in the store.
+    pub id: FindingId,
+    /// What is wrong.
+    #[serde(flatten)]
+    pub fault: Fault,
+    /// The program's file name.
+    pub program: String,
+    /// The compiler.
+    pub compiler: CompilerId,
+    /// The level.
+    pub opt: OptLevel,
+    /// What makes it distinct.
+    pub class: String,
+    /// True for the first of its class in this run.
+    pub is_new_class: bool,
+    /// Readers that see it.
+    pub seen_by: Vec<Reader>,
+    /// Readers that were asked and do not.
+    pub not_seen_by: Vec<Reader>,
+    /// Whose fault that makes it.
+    pub verdict: Option<Verdict>,
+}
+
+/// What a campaign cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// Seconds by the clock.
+    pub wall: f64,
+    /// CPU seconds of this process and all its children.
+    pub cpu: f64,
+    /// CPU seconds of the compilations that units needed.
+    pub compile_cpu: f64,
+    /// Units done in this run.
+    pub units: u64,
+    /// Programs looked at in this run.
+    pub programs: u64,
+    /// Violations that no debugger confirmed; they are not findings.
+    pub unconfirmed: u64,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "event")]
+pub enum Event {
+    /// The campaign begins.
+    Started {
+        /// The program source.
+        source: String,
+        /// The compilers.
+        compilers: Vec<CompilerId>,
+        /// The levels.
+        levels: Vec<OptLevel>,
+        /// How far the database already is.
+        resumed: Counts,
+    },
+    /// A unit is done.
+    UnitDone {
+        /// The program's file name.
+        program: String,
+        /// The compiler.
+        compiler: CompilerId,
+        /// The level.
+        opt: OptLevel,
+        /// Stops of the optimized trace.
+        steps: u64,
+        /// Findings.
+        findings: usize,
+        /// CPU seconds.
+        cpu: f64,
+    },
+    /// A unit could not be done.
+    UnitFailed {
+        /// The program's file name.
+        program: String,
+        /// The compiler.
+        compiler: CompilerId,
+        /// The level.
+        opt: OptLevel,
+        /// Why.
+        reason: String,
+        /// Whether it is tried once more.
+        retry: bool,
+    },
+    /// Something was found.
+    Found(Box<FoundEvent>),
+    /// A program was dropped.
+    Rejected {
+        /// Its name.
+        program: String,
+        /// Why.
+        reason: String,
+    },
+    /// A program with all its units is through.
+    ProgramDone {
+        /// Its name.
+        program: String,
+    },
+    /// Something is not as it should be, and the campaign goes on.
+    Warning {
+        /// What.
+        message: String,
+    },
+    /// The campaign ends.
+    Finished {
+        /// How far the database is.
+        counts: Counts,
+        /// What this run cost.
+        totals: Totals,
+    },
+}
+
+/// Takes events; called from all threads.
+pub trait Reporter: Sync {
+    /// One event.
+    fn event(&self, event: &Event);
+}
+
+/// Takes events and says nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Reporter for Silent {
+    fn event(&self, _event: &Event) {}
+}
+
+/// CPU time of this process and every child it has waited for.
+pub(crate) fn cpu_so_far() -> Duration {
+    let of = |who| {
+        // SAFETY: an all-zero rusage is a valid value and getrusage writes only to it.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(who, &mut usage);
+            usage
+        };
+        let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+        time(usage.ru_utime) + time(usage.ru_stime)
+    };
+    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
+}

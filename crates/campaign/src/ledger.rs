@@ -1,0 +1,65 @@
+//! How often each class was shown to the other readers, so that the thousandth copy of one complaint does
+//! not cost what the first did.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+/// A class counts as confirmed after this many, and later ones are taken on its word.
+const ENOUGH: u32 = 2;
+
+/// A class that failed this often and was never confirmed is our own mistake; it is not asked about again.
+const HOPELESS: u32 = 4;
+
+/// Findings of a class that keep their traces; the others keep the program and the commands.
+const TRACES_KEPT: u32 = 5;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    confirmed: u32,
+    refuted: u32,
+    kept: u32,
+}
+
+/// What to do with a violation of some class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// Show it to the other readers.
+    Ask,
+    /// Take it: its class is confirmed.
+    Accept,
+    /// Drop it: its class never was confirmed.
+    Drop,
+}
+
+/// The counts, shared by all threads.
+#[derive(Debug, Default)]
+pub struct Ledger(Mutex<HashMap<String, Entry>>);
+
+impl Ledger {
+    fn with<T>(&self, class: &str, f: impl FnOnce(&mut Entry) -> T) -> T {
+        let mut entries = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        f(entries.entry(class.to_owned()).or_default())
+    }
+
+    /// What to do with the next one.
+    pub fn advice(&self, class: &str) -> Advice {
+        self.with(class, |e| match e {
+            e if e.confirmed >= ENOUGH => Advice::Accept,
+            e if e.confirmed == 0 && e.refuted >= HOPELESS => Advice::Drop,
+            _ => Advice::Ask,
+        })
+    }
+
+    /// Records an answer; says whether the class is new.
+    pub fn answer(&self, class: &str, confirmed: bool) {
+        self.with(class, |e| if confirmed { e.confirmed += 1 } else { e.refuted += 1 });
+    }
+
+    /// Records a finding: whether its class is new, and whether its traces are to be kept.
+    pub fn keep(&self, class: &str) -> (bool, bool) {
+        self.with(class, |e| {
+            e.kept += 1;
+            (e.kept == 1, e.kept <= TRACES_KEPT)
+        })
+    }
+}

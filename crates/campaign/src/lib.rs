@@ -1,0 +1,21 @@
+//! The hunt: every (program, compiler, level) unit over all cores, screened by one engine, confirmed by
+//! the other readers, written down so that nothing is lost or done twice.
+//!
+//! The runner emits [`Event`]s and never prints; reporters consume them.
+//!
+//! Deliberately absent: printing, flags, and what a violation is.
+
+mod class;
+mod confirm;
+mod dwarf;
+mod event;
+mod ledger;
+mod plan;
+mod program;
+mod run;
+
+pub use class::{class_of, collapse, statement_kind};
+pub use dwarf::explain;
+pub use event::{Event, FoundEvent, Reporter, Silent, Totals};
+pub use plan::{Confirm, Mutate, Plan, Seeds, Shard, Validation};
+pub use run::{CampaignError, run};

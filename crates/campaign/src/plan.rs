@@ -1,0 +1,206 @@
+//! What a campaign is to do.
+
+use std::str::FromStr;
+use std::time::Duration;
+use trueline_model::{EngineKind, Invariant, OptLevel, Policy, Program};
+use trueline_toolchain::Compiler;
+
+/// Numbers of programs: from `first`, up to but without `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seeds {
+    /// The first.
+    pub first: u64,
+    /// One past the last, `None` for no end.
+    pub end: Option<u64>,
+}
+
+impl FromStr for Seeds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("`{text}` is not a range of seeds; write it as 1..200, or 1.. for no end");
+        let (first, end) = text.split_once("..").ok_or_else(bad)?;
+        let first: u64 = if first.is_empty() { 0 } else { first.parse().map_err(|_| bad())? };
+        let end = if end.is_empty() { None } else { Some(end.parse().map_err(|_| bad())?) };
+        if end.is_some_and(|end: u64| end <= first) {
+            return Err(format!("the range of seeds `{text}` is empty"));
+        }
+        Ok(Self { first, end })
+    }
+}
+
+/// One of several parts of a campaign, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part.
+    pub index: u64,
+    /// Of how many.
+    pub count: u64,
+}
+
+impl Shard {
+    /// The whole campaign.
+    pub const WHOLE: Self = Self { index: 1, count: 1 };
+
+    /// Whether a program belongs to this part.
+    pub fn takes(self, seed: u64) -> bool {
+        seed % self.count == self.index - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("`{text}` is not a shard; write it as K/N with K from 1 to N");
+        let (index, count) = text.split_once('/').ok_or_else(bad)?;
+        let (index, count): (u64, u64) = (index.parse().map_err(|_| bad())?, count.parse().map_err(|_| bad())?);
+        if index == 0 || index > count { Err(bad()) } else { Ok(Self { index, count }) }
+    }
+}
+
+/// Which violations are shown to the other readers before they count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirm {
+    /// Every one.
+    All,
+    /// The first few of each class: the rest of a class is the same complaint again.
+    Distinct,
+    /// None: what the screening engine sees counts.
+    Nothing,
+}
+
+impl FromStr for Confirm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(Self::All),
+            "distinct" => Ok(Self::Distinct),
+            "none" => Ok(Self::Nothing),
+            _ => Err(format!("unknown value `{text}`; use all, distinct or none")),
+        }
+    }
+}
+
+/// When programs pass the validity filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// When they show something: a program without a finding proves nothing either way. Programs that are
+    /// defined by construction are not asked.
+    OnFinding,
+    /// Each one, before anything else is done with it.
+    Every,
+    /// Never.
+    Nothing,
+}
+
+impl FromStr for Validation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "on-finding" => Ok(Self::OnFinding),
+            "every" => Ok(Self::Every),
+            "none" => Ok(Self::Nothing),
+            _ => Err(format!("unknown value `{text}`; use on-finding, every or none")),
+        }
+    }
+}
+
+/// Makes variants of a program that mean the same; the command line fills it in.
+pub trait Mutate: Sync {
+    /// Variant `number` (from 1) of a program, `None` when there is none.
+    fn variant(&self, program: &Program, number: u32) -> Result<Option<Program>, String>;
+}
+
+/// A campaign.
+pub struct Plan {
+    /// The compilers.
+    pub compilers: Vec<Compiler>,
+    /// The levels; those a compiler does not have are left out for it.
+    pub levels: Vec<OptLevel>,
+    /// Which programs.
+    pub seeds: Seeds,
+    /// Which part of them.
+    pub shard: Shard,
+    /// When to stop, whatever is left.
+    pub duration: Option<Duration>,
+    /// Threads.
+    pub jobs: usize,
+    /// Who screens.
+    pub engine: EngineKind,
+    /// How the native engine reads.
+    pub policy: Policy,
+    /// What to look for.
+    pub invariants: Vec<Invariant>,
+    /// Which findings the other readers see.
+    pub confirm: Confirm,
+    /// Which programs pass the filter.
+    pub validation: Validation,
+    /// Variants per program.
+    pub mutants: u32,
+    /// Stops after which a trace is cut off: programs above are dropped.
+    pub max_steps: u64,
+    /// Flags for every compilation.
+    pub cflags: Vec<String>,
+}
+
+impl Plan {
+    /// A plan with the defaults: all levels, the native engine, as many threads as cores.
+    pub fn new(compilers: Vec<Compiler>) -> Self {
+        let jobs = std::thread::available_parallelism().map_or(2, usize::from);
+        Self {
+            compilers,
+            levels: OptLevel::OPTIMIZED.to_vec(),
+            seeds: Seeds { first: 1, end: None },
+            shard: Shard::WHOLE,
+            duration: None,
+            jobs,
+            engine: EngineKind::Native,
+            policy: Policy::Gdb,
+            // Comparing code with and without -g needs two more compilations per unit.
+            invariants: Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect(),
+            confirm: Confirm::Distinct,
+            validation: Validation::OnFinding,
+            mutants: 0,
+            max_steps: 20_000,
+            cflags: Vec::new(),
+        }
+    }
+
+    /// The levels that a compiler has.
+    pub fn levels_of(&self, compiler: &Compiler) -> Vec<OptLevel> {
+        use trueline_model::CompilerKind;
+        let has = |opt: &OptLevel| match compiler.id.kind {
+            CompilerKind::Rustc => opt.rustc_value().is_some(),
+            CompilerKind::Gcc => *opt != OptLevel::Oz || compiler.major() >= 12,
+            _ => true,
+        };
+        self.levels.iter().copied().filter(|opt| *opt != OptLevel::O0).filter(has).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_share_all_seeds_and_no_seed_twice() {
+        let shards: Vec<Shard> = (1..=5).map(|k| format!("{k}/5").parse().unwrap()).collect();
+        for seed in 0..100 {
+            assert_eq!(shards.iter().filter(|s| s.takes(seed)).count(), 1);
+        }
+        for bad in ["0/5", "6/5", "5", "a/b"] {
+            assert!(bad.parse::<Shard>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_seeds_read_as_people_write_them() {
+        assert_eq!("1..200".parse(), Ok(Seeds { first: 1, end: Some(200) }));
+        assert_eq!("7..".parse(), Ok(Seeds { first: 7, end: None }));
+        assert!("9..3".parse::<Seeds>().unwrap_err().contains("empty"));
+        assert!("many".parse::<Seeds>().is_err());
+    }
+}

@@ -1,0 +1,381 @@
+//! One program with all its units: reference once per compiler, then each level.
+
+use crate::class::{class_of, collapse};
+use crate::confirm::{Hearing, confirmed, reader_of};
+use crate::dwarf;
+use crate::event::{Event, FoundEvent};
+use crate::ledger::Advice;
+use crate::plan::{Confirm, Validation};
+use crate::run::Campaign;
+use trueline_check::{CheckError, CheckRun, Reference};
+use trueline_model::{EngineKind, Fault, Finding, OptLevel, Program, Reader, Trace};
+use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, ReaderRecord, StoreError, UnitResult};
+use trueline_toolchain::{BuildError, Compiler, Limits};
+use trueline_trace::{TraceRequest, Vars};
+
+/// Stops kept of a trace for a finding's page; programs here make a few hundred.
+const KEPT_STEPS: u64 = 1500;
+
+/// How the work on a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// All its units are through.
+    Done,
+    /// It is not valid; nothing of it counts.
+    Rejected,
+    /// The campaign is to stop; units are left.
+    Interrupted,
+}
+
+/// What came of one compiler's reference or of one unit.
+enum Trouble {
+    /// A fault of the compiler: a finding.
+    Fault(Fault),
+    /// The program is to blame.
+    Reject(String),
+    /// The compiler does not take it: not a fault of anyone.
+    Drop(String),
+    /// Something broke; try again.
+    Fail(String),
+}
+
+fn trouble(error: CheckError) -> Trouble {
+    match error {
+        CheckError::CompilerCrashed { message, .. } => Trouble::Fault(Fault::Crash { message }),
+        CheckError::CompilerHung { seconds, .. } => Trouble::Fault(Fault::Hang { seconds }),
+        CheckError::WrongCode { expected, actual, .. } => Trouble::Fault(Fault::WrongCode { expected, actual }),
+        CheckError::BadProgram { reason } => Trouble::Reject(format!("the program {reason}")),
+        CheckError::Build(BuildError::Refused { message, .. }) => {
+            let line = message.lines().find(|l| l.contains("error")).or(message.lines().next()).unwrap_or("");
+            Trouble::Drop(format!("does not build alone: {}", line.trim()))
+        }
+        CheckError::Build(e @ BuildError::NoSuchLevel { .. }) => Trouble::Drop(e.to_string()),
+        other => Trouble::Fail(other.to_string()),
+    }
+}
+
+impl Campaign<'_> {
+    /// Does every open unit of a program.
+    pub(crate) fn work_on(&self, key: &ProgramKey, program: &Program, units: &[PlannedUnit]) -> Result<Progress, StoreError> {
+        if self.plan.validation == Validation::Every && !self.passes_filter(key, program)? {
+            return Ok(Progress::Rejected);
+        }
+        let mut validated = self.plan.validation != Validation::OnFinding || self.trusted;
+        for (index, compiler) in self.plan.compilers.iter().enumerate() {
+            let mine: Vec<&PlannedUnit> = units.iter().filter(|u| u.compiler == index).collect();
+            if mine.is_empty() {
+                continue;
+            }
+            if self.stopping() {
+                return Ok(Progress::Interrupted);
+            }
+            match self.reference(program, compiler) {
+                Ok(reference) => {
+                    let hearing = self.readers.hearing(&reference);
+                    // The reference is made once for all levels: each unit carries its part of the cost.
+                    let share = 1.0 / mine.len() as f64;
+                    for unit in mine {
+                        if self.stopping() {
+                            return Ok(Progress::Interrupted);
+                        }
+                        let progress = self.do_unit(key, program, compiler, unit, &hearing, &reference, share, &mut validated)?;
+                        if progress != Progress::Done {
+                            return Ok(progress);
+                        }
+                    }
+                }
+                Err(Trouble::Reject(reason)) => {
+                    self.reject(key, program, &reason)?;
+                    return Ok(Progress::Rejected);
+                }
+                Err(Trouble::Drop(reason)) => {
+                    self.warn_once(&reason);
+                    for unit in mine {
+                        self.store.drop_unit(unit.id, &reason)?;
+                    }
+                }
+                Err(Trouble::Fail(reason)) => {
+                    for unit in mine {
+                        self.fail(program, compiler, unit, &reason)?;
+                    }
+                }
+                Err(Trouble::Fault(fault)) => {
+                    // Without a reference no level can be judged; the fault itself is what these units found.
+                    for (position, unit) in mine.iter().enumerate() {
+                        let findings =
+                            if position == 0 { vec![self.plain_finding(&fault, program, compiler, OptLevel::O0, "")] } else { Vec::new() };
+                        self.finish(program, compiler, unit, UnitResult::default(), findings)?;
+                    }
+                }
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, Trouble> {
+        let first = self.checker.reference(program, compiler).map_err(trouble);
+        match first {
+            // Once more: a debugger that died need not die again.
+            Err(Trouble::Fail(_)) => self.checker.reference(program, compiler).map_err(trouble),
+            other => other,
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the list
+    fn do_unit(
+        &self,
+        key: &ProgramKey,
+        program: &Program,
+        compiler: &Compiler,
+        unit: &PlannedUnit,
+        hearing: &Hearing<'_>,
+        reference: &Reference,
+        share: f64,
+        validated: &mut bool,
+    ) -> Result<Progress, StoreError> {
+        let mut attempt = self.checker.check(program, reference, compiler, unit.opt, &[]).map_err(trouble);
+        if let Err(Trouble::Fail(reason)) = &attempt {
+            if !self.fail(program, compiler, unit, reason)? {
+                return Ok(Progress::Done);
+            }
+            attempt = self.checker.check(program, reference, compiler, unit.opt, &[]).map_err(trouble);
+        }
+        let base = reference.compile_cpu.as_secs_f64() * share;
+        let trace_base = reference.trace_cpu.as_secs_f64() * share;
+        let (result, findings) = match attempt {
+            Ok(run) => {
+                let compile_cpu = base + run.compile_cpu.as_secs_f64();
+                let result = UnitResult {
+                    reference_steps: run.reference_steps,
+                    optimized_steps: run.optimized_steps,
+                    cpu: compile_cpu + trace_base + run.trace_cpu.as_secs_f64(),
+                    compile_cpu,
+                };
+                if !run.violations.is_empty() && !*validated {
+                    if !self.passes_filter(key, program)? {
+                        return Ok(Progress::Rejected);
+                    }
+                    *validated = true;
+                }
+                (result, self.judge(program, compiler, unit.opt, hearing, reference, &run))
+            }
+            Err(Trouble::Fault(fault)) => {
+                // Wrong code from a program that is itself wrong is nobody's fault but the program's.
+                if matches!(fault, Fault::WrongCode { .. }) && !*validated {
+                    if !self.passes_filter(key, program)? {
+                        return Ok(Progress::Rejected);
+                    }
+                    *validated = true;
+                }
+                let command = reference.commands.first().map_or("", String::as_str);
+                let result = UnitResult { cpu: base + trace_base, compile_cpu: base, ..UnitResult::default() };
+                (result, vec![self.plain_finding(&fault, program, compiler, unit.opt, command)])
+            }
+            Err(Trouble::Reject(reason)) => {
+                // The reference ran well: this build behaves otherwise, which is the compiler's doing unless
+                // the program is invalid.
+                if !*validated && !self.passes_filter(key, program)? {
+                    return Ok(Progress::Rejected);
+                }
+                *validated = true;
+                let expected = reference.behaviour().summary();
+                let fault = Fault::WrongCode { expected, actual: reason };
+                let command = reference.commands.first().map_or("", String::as_str);
+                (UnitResult::default(), vec![self.plain_finding(&fault, program, compiler, unit.opt, command)])
+            }
+            Err(Trouble::Drop(reason)) => {
+                self.store.drop_unit(unit.id, &reason)?;
+                return Ok(Progress::Done);
+            }
+            Err(Trouble::Fail(reason)) => {
+                self.fail(program, compiler, unit, &reason)?;
+                return Ok(Progress::Done);
+            }
+        };
+        self.finish(program, compiler, unit, result, findings)?;
+        Ok(Progress::Done)
+    }
+
+    /// Turns violations into findings: asks the other readers where the plan wants it, keeps the evidence.
+    fn judge(
+        &self,
+        program: &Program,
+        compiler: &Compiler,
+        opt: OptLevel,
+        hearing: &Hearing<'_>,
+        reference: &Reference,
+        run: &CheckRun,
+    ) -> Vec<NewFinding> {
+        let mut testimonies = None;
+        let mut traces: Option<(BuildRecord, BuildRecord)> = None;
+        let screen_is_debugger = self.plan.engine != EngineKind::Native;
+        let mut findings = Vec::new();
+        for violation in collapse(&run.violations) {
+            let fault = Fault::Violation(violation.clone());
+            let class = class_of(&fault, &compiler.id, program);
+            let ask = match self.plan.confirm {
+                Confirm::All => true,
+                Confirm::Nothing => false,
+                Confirm::Distinct => match self.ledger.advice(&class) {
+                    Advice::Ask => true,
+                    Advice::Accept => false,
+                    Advice::Drop => {
+                        self.count_unconfirmed();
+                        continue;
+                    }
+                },
+            };
+            let records = if ask {
+                let testimonies = testimonies.get_or_insert_with(|| hearing.ask(run, opt));
+                for (reader, reason) in self.readers.silent(testimonies) {
+                    self.warn_once(&format!("{reader:?} could not be asked: {reason}"));
+                }
+                let records = self.readers.records(violation, testimonies);
+                let yes = confirmed(&records, screen_is_debugger);
+                self.ledger.answer(&class, yes);
+                if !yes {
+                    self.count_unconfirmed();
+                    continue;
+                }
+                records
+            } else {
+                let reader = reader_of(self.plan.engine, self.plan.policy);
+                vec![ReaderRecord { reader, sees: true, detail: "the screening engine; others of this class were confirmed".to_owned() }]
+            };
+            let (_, keep) = self.ledger.keep(&class);
+            let (before, after) = if keep {
+                traces
+                    .get_or_insert_with(|| {
+                        (self.record(reference.binary(), program, &reference.commands), self.record(&run.binary, program, &run.commands))
+                    })
+                    .clone()
+            } else {
+                (command_only(&reference.commands), command_only(&run.commands))
+            };
+            let dwarf = match (keep, violation.pc) {
+                (true, Some(pc)) => dwarf::explain(&run.binary, pc, violation.variable.as_deref()),
+                _ => Vec::new(),
+            };
+            let evidence = Evidence { program: program.clone(), reference: before, optimized: after, readers: records.clone(), dwarf };
+            findings.push(NewFinding { finding: finding_of(fault, compiler, opt, &records), class, evidence });
+        }
+        findings
+    }
+
+    /// One build with its trace, for the finding's page. No trace is not worth losing the finding for.
+    fn record(&self, binary: &std::path::Path, program: &Program, commands: &[String]) -> BuildRecord {
+        let mut trace = Trace::default();
+        let request = TraceRequest {
+            user_files: vec![program.name.clone()],
+            policy: self.plan.policy,
+            vars: Vars::All,
+            max_steps: KEPT_STEPS,
+            limits: Limits::seconds(30),
+            ..TraceRequest::new(binary)
+        };
+        let traced = self.checker.engine().trace(&request, &mut trace);
+        if let Err(e) = &traced {
+            self.warn_once(&format!("no trace kept: {e}"));
+        }
+        let shortened = trace.steps.len() as u64 >= KEPT_STEPS;
+        BuildRecord { trace, shortened, ..command_only(commands) }
+    }
+
+    fn plain_finding(&self, fault: &Fault, program: &Program, compiler: &Compiler, opt: OptLevel, reference: &str) -> NewFinding {
+        let class = class_of(fault, &compiler.id, program);
+        self.ledger.keep(&class);
+        let build = |command: String| BuildRecord { command, ..BuildRecord::default() };
+        let command = format!("{} {opt} -g {}", compiler.id.path.display(), program.name);
+        let evidence = Evidence {
+            program: program.clone(),
+            reference: build(reference.to_owned()),
+            optimized: build(command),
+            readers: Vec::new(),
+            dwarf: Vec::new(),
+        };
+        NewFinding { finding: finding_of(fault.clone(), compiler, opt, &[]), class, evidence }
+    }
+
+    fn finish(
+        &self,
+        program: &Program,
+        compiler: &Compiler,
+        unit: &PlannedUnit,
+        result: UnitResult,
+        findings: Vec<NewFinding>,
+    ) -> Result<(), StoreError> {
+        let ids = self.patiently(|| self.store.finish_unit(unit.id, result, &findings))?;
+        self.count_unit(result);
+        for (id, new) in ids.iter().zip(&findings) {
+            self.report(&Event::Found(Box::new(FoundEvent {
+                id: *id,
+                fault: new.finding.fault.clone(),
+                program: program.name.clone(),
+                compiler: compiler.id.clone(),
+                opt: new.finding.opt,
+                class: new.class.clone(),
+                is_new_class: self.first_of_class(&new.class),
+                seen_by: new.finding.seen_by.clone(),
+                not_seen_by: new.finding.not_seen_by.clone(),
+                verdict: new.finding.verdict,
+            })));
+        }
+        self.report(&Event::UnitDone {
+            program: program.name.clone(),
+            compiler: compiler.id.clone(),
+            opt: unit.opt,
+            steps: result.optimized_steps,
+            findings: findings.len(),
+            cpu: result.cpu,
+        });
+        Ok(())
+    }
+
+    fn fail(&self, program: &Program, compiler: &Compiler, unit: &PlannedUnit, reason: &str) -> Result<bool, StoreError> {
+        let retry = self.patiently(|| self.store.fail_unit(unit.id, reason))?;
+        let (program, compiler, reason) = (program.name.clone(), compiler.id.clone(), reason.to_owned());
+        self.report(&Event::UnitFailed { program, compiler, opt: unit.opt, reason, retry });
+        Ok(retry)
+    }
+
+    pub(crate) fn reject(&self, key: &ProgramKey, program: &Program, reason: &str) -> Result<(), StoreError> {
+        self.patiently(|| self.store.reject(key, reason))?;
+        self.report(&Event::Rejected { program: program.name.clone(), reason: reason.to_owned() });
+        Ok(())
+    }
+
+    fn passes_filter(&self, key: &ProgramKey, program: &Program) -> Result<bool, StoreError> {
+        match self.filter().judge(program) {
+            Ok(None) => Ok(true),
+            Ok(Some(rejection)) => {
+                self.reject(key, program, &rejection.to_string())?;
+                Ok(false)
+            }
+            Err(e) => {
+                // Nobody could judge it: better to lose a finding than to publish a false one.
+                self.reject(key, program, &format!("the validity filter failed: {e}"))?;
+                Ok(false)
+            }
+        }
+    }
+}
+
+fn command_only(commands: &[String]) -> BuildRecord {
+    BuildRecord { command: commands.join("\n"), ..BuildRecord::default() }
+}
+
+fn finding_of(fault: Fault, compiler: &Compiler, opt: OptLevel, records: &[ReaderRecord]) -> Finding {
+    let readers = |sees: bool| -> Vec<Reader> { records.iter().filter(|r| r.sees == sees).map(|r| r.reader).collect() };
+    let readings: Vec<trueline_triage::Reading> =
+        records.iter().map(|r| trueline_triage::Reading { reader: r.reader, sees: Some(r.sees), reason: None }).collect();
+    let verdict = trueline_triage::judge(&readings).map(|(verdict, _)| verdict);
+    Finding {
+        fault,
+        compiler: compiler.id.clone(),
+        opt,
+        program: String::new(),
+        seen_by: readers(true),
+        not_seen_by: readers(false),
+        verdict,
+    }
+}

@@ -1,0 +1,316 @@
+//! The loop: threads that take one program after the other until the seeds, the time or the patience end.
+
+use crate::confirm::Readers;
+use crate::event::{Event, Reporter, Totals, cpu_so_far};
+use crate::ledger::Ledger;
+use crate::plan::{Mutate, Plan};
+use crate::program::Progress;
+use std::collections::{BTreeSet, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+use trueline_check::{CheckError, CheckOptions, Checker};
+use trueline_generate::{Filter, Source};
+use trueline_model::{CompilerId, CompilerKind, Language, OptLevel, Program};
+use trueline_store::{Claim, ProgramKey, Store, StoreError, UnitResult};
+use trueline_toolchain::Limits;
+
+/// How long a write waits for room or for a lock before the campaign gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Failures of the source in a row after which something is wrong with it and not with its seeds.
+const SOURCE_FAILURES: u64 = 200;
+
+/// Why a campaign ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The screening engine cannot be had.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// Nothing to compile with.
+    #[error("no compiler to hunt with; name some with --cc, or see `trueline doctor`")]
+    NoCompiler,
+    /// No program of the source suits any of the compilers.
+    #[error("{generator} has no programs for these compilers; name a compiler of its language with --cc")]
+    NoLanguage {
+        /// The source.
+        generator: String,
+    },
+    /// The source makes no programs.
+    #[error("{generator} failed {count} times in a row, last with: {reason}")]
+    BadSource {
+        /// The source.
+        generator: String,
+        /// How often.
+        count: u64,
+        /// The last reason.
+        reason: String,
+    },
+}
+
+/// A campaign under way, shared by its threads.
+pub(crate) struct Campaign<'a> {
+    pub plan: &'a Plan,
+    pub source: &'a dyn Source,
+    pub store: &'a Store,
+    pub checker: Checker,
+    pub readers: Readers,
+    pub ledger: Ledger,
+    pub trusted: bool,
+    mutator: Option<&'a dyn Mutate>,
+    reporter: &'a dyn Reporter,
+    stop: &'a AtomicBool,
+    deadline: Option<Instant>,
+    filter: OnceLock<Filter>,
+    warned: Mutex<HashSet<String>>,
+    classes: Mutex<HashSet<String>>,
+    failed: AtomicBool,
+    next: AtomicU64,
+    units: AtomicU64,
+    programs: AtomicU64,
+    unconfirmed: AtomicU64,
+    source_failures: AtomicU64,
+    compile_micros: AtomicU64,
+}
+
+/// Runs a campaign to its end. `stop` ends it early in good order: units under way are finished.
+pub fn run(
+    plan: &Plan,
+    source: &dyn Source,
+    store: &Store,
+    mutator: Option<&dyn Mutate>,
+    reporter: &dyn Reporter,
+    stop: &AtomicBool,
+) -> Result<Totals, CampaignError> {
+    if plan.compilers.is_empty() {
+        return Err(CampaignError::NoCompiler);
+    }
+    let (started, cpu_before) = (Instant::now(), cpu_so_far());
+    let options = CheckOptions {
+        engine: plan.engine,
+        policy: plan.policy,
+        invariants: plan.invariants.clone(),
+        max_steps: plan.max_steps,
+        limits: Limits::seconds(20),
+        cflags: plan.cflags.clone(),
+        ..CheckOptions::default()
+    };
+    let campaign = Campaign {
+        plan,
+        source,
+        store,
+        readers: Readers::beside(&options),
+        checker: Checker::new(options)?,
+        ledger: Ledger::default(),
+        trusted: source.trusted() && mutator.is_none(),
+        mutator,
+        reporter,
+        stop,
+        deadline: plan.duration.map(|d| started + d),
+        filter: OnceLock::new(),
+        warned: Mutex::default(),
+        classes: Mutex::default(),
+        failed: AtomicBool::new(false),
+        next: AtomicU64::new(plan.seeds.first),
+        units: AtomicU64::new(0),
+        programs: AtomicU64::new(0),
+        unconfirmed: AtomicU64::new(0),
+        source_failures: AtomicU64::new(0),
+        compile_micros: AtomicU64::new(0),
+    };
+    let resumed = store.counts()?;
+    let compilers: Vec<CompilerId> = plan.compilers.iter().map(|c| c.id.clone()).collect();
+    reporter.event(&Event::Started { source: source.name(), compilers, levels: plan.levels.clone(), resumed });
+    let result = campaign.run_threads();
+    let totals = Totals {
+        wall: started.elapsed().as_secs_f64(),
+        cpu: (cpu_so_far().saturating_sub(cpu_before)).as_secs_f64(),
+        compile_cpu: campaign.compile_micros.load(Ordering::SeqCst) as f64 / 1e6,
+        units: campaign.units.load(Ordering::SeqCst),
+        programs: campaign.programs.load(Ordering::SeqCst),
+        unconfirmed: campaign.unconfirmed.load(Ordering::SeqCst),
+    };
+    result?;
+    reporter.event(&Event::Finished { counts: store.counts()?, totals });
+    Ok(totals)
+}
+
+impl Campaign<'_> {
+    fn run_threads(&self) -> Result<(), CampaignError> {
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.plan.jobs.max(1)).map(|_| scope.spawn(|| self.worker())).collect();
+            let mut result = Ok(());
+            for worker in workers {
+                match worker.join() {
+                    Ok(Ok(())) => {}
+                    Ok(Err(e)) if result.is_ok() => result = Err(e),
+                    Ok(Err(_)) => {}
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            result
+        })
+    }
+
+    fn worker(&self) -> Result<(), CampaignError> {
+        while let Some(seed) = self.next_seed() {
+            for language in self.languages() {
+                if !self.source.has(seed, language) {
+                    continue;
+                }
+                if let Err(e) = self.seed(seed, language) {
+                    self.failed.store(true, Ordering::SeqCst);
+                    return Err(e);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next_seed(&self) -> Option<u64> {
+        let end = match (self.plan.seeds.end, self.source.count()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        loop {
+            if self.stopping() {
+                return None;
+            }
+            let seed = self.next.fetch_add(1, Ordering::SeqCst);
+            if end.is_some_and(|end| seed >= end) || seed == u64::MAX {
+                return None;
+            }
+            if self.plan.shard.takes(seed) {
+                return Some(seed);
+            }
+        }
+    }
+
+    fn languages(&self) -> Vec<Language> {
+        let of = |kind| if kind == CompilerKind::Rustc { Language::Rust } else { Language::C };
+        let all: BTreeSet<Language> = self.plan.compilers.iter().map(|c| of(c.id.kind)).collect();
+        all.into_iter().collect()
+    }
+
+    /// A program and its variants.
+    fn seed(&self, seed: u64, language: Language) -> Result<(), CampaignError> {
+        let mut original: Option<Program> = None;
+        for mutation in 0..=self.plan.mutants {
+            if self.stopping() {
+                break;
+            }
+            let key = ProgramKey { source: self.source.name(), seed, mutation, language };
+            let wanted = self.wanted(language);
+            let units = match self.patiently(|| self.store.claim(&key, &wanted))? {
+                Claim::Work(units) => units,
+                Claim::Done | Claim::Taken => continue,
+            };
+            let program = match self.make(&key, &mut original) {
+                Ok(Some(program)) => program,
+                Ok(None) => {
+                    self.patiently(|| self.store.reject(&key, "there is no such program"))?;
+                    continue;
+                }
+                Err(reason) => {
+                    self.patiently(|| self.store.reject(&key, &reason))?;
+                    self.report(&Event::Rejected { program: format!("{} {seed}", self.source.name()), reason: reason.clone() });
+                    let count = self.source_failures.fetch_add(1, Ordering::SeqCst) + 1;
+                    if count >= SOURCE_FAILURES {
+                        return Err(CampaignError::BadSource { generator: self.source.name(), count, reason });
+                    }
+                    continue;
+                }
+            };
+            self.source_failures.store(0, Ordering::SeqCst);
+            let worked = catch_unwind(AssertUnwindSafe(|| self.work_on(&key, &program, &units)));
+            match worked {
+                Ok(Ok(Progress::Done)) => {
+                    self.programs.fetch_add(1, Ordering::SeqCst);
+                    self.report(&Event::ProgramDone { program: program.name.clone() });
+                }
+                Ok(Ok(Progress::Rejected | Progress::Interrupted)) => {}
+                Ok(Err(e)) => return Err(e.into()),
+                Err(_) => {
+                    // A bug of ours on one program must not end a night's hunt; the message is already out.
+                    for unit in &units {
+                        self.store.fail_unit(unit.id, "internal error while working on this program")?;
+                    }
+                }
+            }
+            self.patiently(|| self.store.release(&key))?;
+        }
+        Ok(())
+    }
+
+    fn make(&self, key: &ProgramKey, original: &mut Option<Program>) -> Result<Option<Program>, String> {
+        if original.is_none() {
+            *original = self.source.program(key.seed, key.language).map_err(|e| e.to_string())?;
+        }
+        match (key.mutation, original, self.mutator) {
+            (_, None, _) => Ok(None),
+            (0, Some(program), _) => Ok(Some(program.clone())),
+            (number, Some(program), Some(mutator)) => mutator.variant(program, number),
+            (_, Some(_), None) => Ok(None),
+        }
+    }
+
+    fn wanted(&self, language: Language) -> Vec<(CompilerId, Vec<OptLevel>)> {
+        // Positions matter: compilers of another language stay in the list without levels.
+        let fits = |kind| (kind == CompilerKind::Rustc) == (language == Language::Rust);
+        let compilers = self.plan.compilers.iter();
+        compilers.map(|c| (c.id.clone(), if fits(c.id.kind) { self.plan.levels_of(c) } else { Vec::new() })).collect()
+    }
+
+    /// Tries a write until it succeeds, the cause is not a passing one, or patience ends.
+    pub(crate) fn patiently<T>(&self, write: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let started = Instant::now();
+        loop {
+            match write() {
+                Err(e) if e.is_passing() && started.elapsed() < PATIENCE && !self.stop.load(Ordering::SeqCst) => {
+                    self.warn_once(&format!("{e}; waiting"));
+                    std::thread::sleep(Duration::from_millis(500));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    pub(crate) fn stopping(&self) -> bool {
+        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        late || self.stop.load(Ordering::SeqCst) || self.failed.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn filter(&self) -> &Filter {
+        self.filter.get_or_init(Filter::find)
+    }
+
+    pub(crate) fn report(&self, event: &Event) {
+        self.reporter.event(event);
+    }
+
+    pub(crate) fn warn_once(&self, message: &str) {
+        let mut warned = self.warned.lock().unwrap_or_else(|e| e.into_inner());
+        // A campaign of a week must not remember every message.
+        if warned.len() < 1000 && warned.insert(message.to_owned()) {
+            drop(warned);
+            self.report(&Event::Warning { message: message.to_owned() });
+        }
+    }
+
+    pub(crate) fn first_of_class(&self, class: &str) -> bool {
+        self.classes.lock().unwrap_or_else(|e| e.into_inner()).insert(class.to_owned())
+    }
+
+    pub(crate) fn count_unit(&self, result: UnitResult) {
+        self.units.fetch_add(1, Ordering::SeqCst);
+        self.compile_micros.fetch_add((result.compile_cpu * 1e6) as u64, Ordering::SeqCst);
+    }
+
+    pub(crate) fn count_unconfirmed(&self) {
+        self.unconfirmed.fetch_add(1, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,240 @@
+//! `trueline hunt`: a campaign over programs, compilers and levels.
+
+mod progress;
+
+use crate::exit::Ending;
+use anyhow::{Context, bail};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use trueline_campaign::{Confirm, Plan, Reporter, Seeds, Shard, Silent, Totals, Validation};
+use trueline_generate::SourceSpec;
+use trueline_model::{CompilerKind, EngineKind, Invariant, OptLevel, Policy};
+use trueline_store::Store;
+use trueline_toolchain::{Compiler, find_compiler, installed_compilers};
+
+/// Hunt for debug-information bugs: make programs, compile them at every level, check, remember.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Compilers, by name or path. [default: the newest gcc and the newest clang]
+    #[arg(long, value_name = "CC", value_delimiter = ',')]
+    cc: Vec<String>,
+    /// Levels. [default: -Og,-O1,-O2,-O3,-Ofast,-Os,-Oz]
+    #[arg(long, value_name = "LEVEL", value_delimiter = ',', allow_hyphen_values = true)]
+    opt: Vec<OptLevel>,
+    /// A flag for every compilation; may be repeated.
+    #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
+    cflags: Vec<String>,
+    /// Where programs come from: weave, csmith, csmith-default, yarpgen or corpus:DIR.
+    #[arg(long, default_value = "weave")]
+    generator: SourceSpec,
+    /// Which programs: 1..200, or 1.. for no end.
+    #[arg(long, value_name = "A..B")]
+    seeds: Option<Seeds>,
+    /// Stop after this time: 90s, 10m, 2h.
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+    /// Threads. [default: one per core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Only part K of N of the programs.
+    #[arg(long, value_name = "K/N", default_value = "1/1")]
+    shard: Shard,
+    /// The database; the same command on the same file goes on where it stopped.
+    #[arg(long, value_name = "FILE", default_value = "hunt.db")]
+    db: PathBuf,
+    /// Where the HTML report goes. [default: beside the database]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Do not write the HTML report at the end.
+    #[arg(long)]
+    no_report: bool,
+    /// Who screens: native, gdb or lldb.
+    #[arg(long, default_value = "native")]
+    engine: EngineKind,
+    /// Whose habits the native engine follows: gdb, lldb or standard.
+    #[arg(long, default_value = "gdb")]
+    policy: Policy,
+    /// Invariants to check. [default: all but codegen]
+    #[arg(long = "invariant", value_name = "NAME", value_delimiter = ',')]
+    invariants: Vec<Invariant>,
+    /// Which violations gdb, lldb and the other readings must see too: all, distinct (the first of each class) or none.
+    #[arg(long, default_value = "distinct")]
+    confirm: Confirm,
+    /// When programs pass the validity filter: on-finding, every or none.
+    #[arg(long, default_value = "on-finding")]
+    validate: Validation,
+    /// Most steps of one trace; longer programs are dropped.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    max_steps: u64,
+    /// Exit with 1 when something was found.
+    #[arg(long)]
+    fail_on_findings: bool,
+    /// Print events as JSON Lines.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Set by the first Ctrl-C; the second one ends the process at once.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_interrupt(_signal: libc::c_int) {
+    if STOP.swap(true, Ordering::SeqCst) {
+        // SAFETY: _exit is async-signal-safe; everything recorded is on disk already.
+        unsafe { libc::_exit(130) };
+    }
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Ending> {
+    let plan = plan_of(&args)?;
+    let source = args.generator.open()?;
+    let store = Store::open(&args.db)?;
+    store.set_meta("generator", &source.name())?;
+    // SAFETY: the handler only touches an atomic and calls _exit.
+    unsafe {
+        libc::signal(libc::SIGINT, on_interrupt as *const () as libc::sighandler_t);
+        libc::signal(libc::SIGTERM, on_interrupt as *const () as libc::sighandler_t);
+    }
+    let reporter: Box<dyn Reporter> = if args.json {
+        Box::new(progress::Lines)
+    } else if std::io::stderr().is_terminal() {
+        Box::new(progress::Bar::new(&plan))
+    } else {
+        Box::new(Silent)
+    };
+    let totals = trueline_campaign::run(&plan, &*source, &store, None, &*reporter, &STOP)?;
+    drop(reporter);
+    let counts = store.counts()?;
+    if !args.json {
+        print_summary(&store, &totals)?;
+    }
+    if !args.no_report {
+        let out = args.out.clone().unwrap_or_else(|| report_dir(&args.db));
+        let index = super::report::write(&store, &out)?;
+        if !args.json {
+            println!("\nreport: {}", index.display());
+        }
+    }
+    Ok(if args.fail_on_findings && counts.findings > 0 { Ending::Found } else { Ending::Clean })
+}
+
+/// The report of `hunt.db` is in `hunt-report/`.
+pub fn report_dir(db: &std::path::Path) -> PathBuf {
+    let stem = db.file_stem().map_or_else(|| "hunt".into(), |s| s.to_string_lossy().into_owned());
+    db.with_file_name(format!("{stem}-report"))
+}
+
+fn plan_of(args: &Args) -> anyhow::Result<Plan> {
+    let compilers = if args.cc.is_empty() { default_compilers() } else { named_compilers(&args.cc)? };
+    if compilers.is_empty() {
+        bail!("no compiler was found; install one with `apt-get install gcc clang-16`, or name one with --cc");
+    }
+    let mut plan = Plan::new(compilers);
+    if !args.opt.is_empty() {
+        if args.opt.contains(&OptLevel::O0) {
+            bail!("-O0 is what the others are compared with; leave it out of --opt");
+        }
+        plan.levels = args.opt.clone();
+    }
+    if let Some(jobs) = args.jobs {
+        plan.jobs = jobs.max(1);
+    }
+    if let Some(seeds) = args.seeds {
+        plan.seeds = seeds;
+    } else if matches!(args.generator, SourceSpec::Corpus(_)) {
+        plan.seeds = Seeds { first: 0, end: None };
+    }
+    if !args.invariants.is_empty() {
+        plan.invariants = args.invariants.clone();
+    }
+    plan.shard = args.shard;
+    plan.duration = args.duration;
+    plan.engine = args.engine;
+    plan.policy = args.policy;
+    plan.confirm = args.confirm;
+    plan.validation = args.validate;
+    plan.max_steps = args.max_steps;
+    plan.cflags = args.cflags.clone();
+    Ok(plan)
+}
+
+/// The newest gcc and the newest clang.
+fn default_compilers() -> Vec<Compiler> {
+    let installed = installed_compilers();
+    let newest = |kind| installed.iter().filter(|c| c.id.kind == kind).max_by_key(|c| c.major()).cloned();
+    [CompilerKind::Gcc, CompilerKind::Clang].into_iter().filter_map(newest).collect()
+}
+
+fn named_compilers(names: &[String]) -> anyhow::Result<Vec<Compiler>> {
+    let mut compilers: Vec<Compiler> = Vec::new();
+    for name in names {
+        let compiler = find_compiler(name)?;
+        if !compilers.iter().any(|c| c.id == compiler.id) {
+            compilers.push(compiler);
+        }
+    }
+    Ok(compilers)
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let bad = || format!("`{text}` is not a time; write it as 90s, 10m or 2h");
+    let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
+        Some(at) => text.split_at(at),
+        None => (text, "s"),
+    };
+    let number: u64 = number.parse().map_err(|_| bad())?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err(bad()),
+    };
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+fn print_summary(store: &Store, totals: &Totals) -> anyhow::Result<()> {
+    let counts = store.counts().context("cannot count")?;
+    println!("{}", trueline_report::table_of(store)?.text());
+    println!(
+        "{} programs ({} rejected), {} units done, {} failed · {} findings, {} distinct",
+        counts.programs,
+        counts.rejected,
+        counts.units_in("done"),
+        counts.units_in("failed"),
+        counts.findings,
+        counts.distinct
+    );
+    if totals.units > 0 {
+        println!(
+            "this run: {} units in {:.0} s, {:.0} CPU-s of which {:.0} compiling ({:.2}×) · {:.0} units per CPU-hour",
+            totals.units,
+            totals.wall,
+            totals.cpu,
+            totals.compile_cpu,
+            totals.cpu / totals.compile_cpu.max(1e-9),
+            totals.units as f64 * 3600.0 / totals.cpu.max(1e-9)
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_as_people_write_them() {
+        assert_eq!(parse_duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_duration("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(parse_duration("45"), Ok(Duration::from_secs(45)));
+        assert!(parse_duration("soon").is_err());
+    }
+
+    #[test]
+    fn the_report_stands_beside_the_database() {
+        assert_eq!(report_dir(std::path::Path::new("some/hunt.db")), PathBuf::from("some/hunt-report"));
+    }
+}

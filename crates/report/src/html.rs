@@ -1,0 +1,53 @@
+//! The HTML report: `index.html` and one page per finding. Every page carries its own style and script and
+//! loads nothing, so that it works from a file as from a server; a content security policy says so to the
+//! browser as well.
+
+mod index;
+mod page;
+mod plot;
+mod words;
+
+use std::path::{Path, PathBuf};
+use trueline_store::{Store, StoreError};
+
+/// The style of all pages.
+const CSS: &str = include_str!("../templates/style.css");
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A page could not be written.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A page could not be rendered.
+    #[error("cannot render a page: {0}")]
+    Render(String),
+}
+
+/// Writes the report and returns the page to open. Pages of an earlier report in the same place are
+/// replaced; other files there are left alone.
+pub fn write_html(store: &Store, out: &Path) -> Result<PathBuf, ReportError> {
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |source| ReportError::Io { path, source }
+    };
+    let pages = out.join("findings");
+    std::fs::create_dir_all(&pages).map_err(io(&pages))?;
+    let findings = store.findings()?;
+    let index = out.join("index.html");
+    std::fs::write(&index, index::render(store, &findings)?).map_err(io(&index))?;
+    for record in &findings {
+        let path = pages.join(format!("{}.html", record.id.0));
+        let evidence = store.evidence(record)?;
+        std::fs::write(&path, page::render(record, evidence.as_ref())?).map_err(io(&path))?;
+    }
+    Ok(index)
+}

@@ -1,0 +1,10 @@
+//! Campaigns for people: a table in the form of the paper's Table 1 for the terminal, and a report of plain
+//! HTML files that needs no network and no server.
+//!
+//! Deliberately absent: running anything.
+
+mod html;
+mod table;
+
+pub use html::{ReportError, write_html};
+pub use table::{Row, Table, table_of};
