@@ -6,7 +6,9 @@ mod manual;
 mod mutate;
 mod passes;
 mod hunt;
+mod manual;
 mod merge;
+mod passes;
 mod report;
 mod toolchains;
 mod trace;
@@ -23,6 +25,7 @@ pub enum Command {
     Manual(manual::Args),
     Mutate(mutate::Args),
     Hunt(hunt::Args),
+    Hunt(Box<hunt::Args>),
     Merge(merge::Args),
     Report(report::Args),
     Toolchains(toolchains::Args),
@@ -38,6 +41,7 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Manual(args) => manual::run(args),
         Command::Mutate(args) => mutate::run(args),
         Command::Hunt(args) => hunt::run(args),
+        Command::Hunt(args) => hunt::run(*args),
         Command::Merge(args) => merge::run(args),
         Command::Report(args) => report::run(args),
         Command::Toolchains(args) => toolchains::run(args),

@@ -48,7 +48,7 @@ pub fn render(record: &FindingRecord, evidence: Option<&Evidence>) -> Result<Str
         css: CSS,
         script: include_str!("../../templates/finding.js"),
         id: record.id.0,
-        title: capitalise(&words::what(&record.finding.fault)),
+        title: words::what(&record.finding.fault),
         program,
         kind: record.kind(),
         verdict: words::verdict(record.finding.verdict),
@@ -72,11 +72,6 @@ pub fn render(record: &FindingRecord, evidence: Option<&Evidence>) -> Result<Str
         },
     };
     page.render().map_err(|e| ReportError::Render(e.to_string()))
-}
-
-fn capitalise(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn commands(record: &FindingRecord, evidence: Option<&Evidence>) -> Vec<String> {
