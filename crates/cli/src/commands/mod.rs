@@ -2,12 +2,12 @@
 
 mod check;
 mod doctor;
-mod manual;
-mod mutate;
-mod passes;
 mod hunt;
 mod manual;
+mod manual;
 mod merge;
+mod mutate;
+mod passes;
 mod passes;
 mod report;
 mod toolchains;
