@@ -4,10 +4,8 @@ mod check;
 mod doctor;
 mod hunt;
 mod manual;
-mod manual;
 mod merge;
 mod mutate;
-mod passes;
 mod passes;
 mod report;
 mod toolchains;
@@ -24,7 +22,6 @@ pub enum Command {
     Doctor(doctor::Args),
     Manual(manual::Args),
     Mutate(mutate::Args),
-    Hunt(hunt::Args),
     Hunt(Box<hunt::Args>),
     Merge(merge::Args),
     Report(report::Args),
@@ -40,7 +37,6 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Doctor(args) => doctor::run(args),
         Command::Manual(args) => manual::run(args),
         Command::Mutate(args) => mutate::run(args),
-        Command::Hunt(args) => hunt::run(args),
         Command::Hunt(args) => hunt::run(*args),
         Command::Merge(args) => merge::run(args),
         Command::Report(args) => report::run(args),
