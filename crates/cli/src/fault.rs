@@ -1,0 +1,233 @@
+//! Looking for one program's faults in builds of it: what `triage` and `reduce` ask over and over.
+//!
+//! A [`Judge`] builds, traces and judges, and remembers every build, so that ten violations of one program
+//! share their compilations. A [`Sought`] fault turns it into the probe of a search.
+
+use anyhow::{Context, bail};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use trueline_check::{CheckError, CheckOptions, CheckRun, Checker, Reference, Strictness};
+use trueline_model::{EngineKind, Fault, Invariant, Language, OptLevel, Origin, Policy, Program, Violation};
+use trueline_toolchain::{BuildError, CompileRequest, Compiler, Limits, Scratch};
+use trueline_triage::{Presence, Probe, ProbeError, Probed, Setting, crash_key};
+
+/// Seconds after which a compilation counts as hung, and a run of the program as endless.
+const LIMIT: u64 = 20;
+
+/// What one build showed.
+#[derive(Clone, Debug)]
+pub enum Shown {
+    /// It was traced; these invariants are broken.
+    Violations(Vec<Violation>),
+    /// The compiler crashed, or hung, or the program does something else: as a fault.
+    Other(Fault),
+    /// Nothing can be said.
+    Unjudged(String),
+}
+
+/// One judged build.
+pub struct Judged {
+    /// What it showed.
+    pub shown: Shown,
+    /// The command, with bare file names.
+    pub command: String,
+    /// The compiler's standard error.
+    pub log: String,
+    /// The run, for those who ask other readers about it.
+    pub run: Option<CheckRun>,
+}
+
+type Key = (PathBuf, OptLevel, Vec<String>);
+
+/// Builds and judges one program.
+pub struct Judge {
+    program: Program,
+    checker: Checker,
+    references: Mutex<HashMap<PathBuf, Arc<Result<Reference, String>>>>,
+    judged: Mutex<HashMap<Key, Arc<Judged>>>,
+}
+
+/// How a judge looks.
+#[derive(Clone, Debug)]
+pub struct Looking {
+    /// Who traces.
+    pub engine: EngineKind,
+    /// How the native engine reads.
+    pub policy: Policy,
+}
+
+/// The options of a checker that looks this way.
+pub fn check_options(looking: &Looking) -> CheckOptions {
+    CheckOptions {
+        engine: looking.engine,
+        policy: looking.policy,
+        strictness: Strictness::Filtered,
+        // Comparing code with and without -g costs two more compilations and has no trace to bisect on.
+        invariants: Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect(),
+        limits: Limits::seconds(LIMIT),
+        ..CheckOptions::default()
+    }
+}
+
+impl Judge {
+    /// A judge of one program.
+    pub fn new(program: Program, looking: &Looking) -> anyhow::Result<Self> {
+        let checker = Checker::new(check_options(looking))?;
+        Ok(Self { program, checker, references: Mutex::default(), judged: Mutex::default() })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The -O0 side for a compiler, made once.
+    pub fn reference(&self, compiler: &Compiler) -> Arc<Result<Reference, String>> {
+        let mut references = self.references.lock().unwrap_or_else(|e| e.into_inner());
+        let make = || Arc::new(self.checker.reference(&self.program, compiler).map_err(|e| e.to_string()));
+        Arc::clone(references.entry(compiler.id.path.clone()).or_insert_with(make))
+    }
+
+    /// Builds and judges, or remembers.
+    pub fn judge(&self, setting: &Setting, flags: &[String]) -> Result<Arc<Judged>, ProbeError> {
+        let key = (setting.compiler.id.path.clone(), setting.opt, flags.to_vec());
+        if let Some(known) = self.judged.lock().unwrap_or_else(|e| e.into_inner()).get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let judged = Arc::new(self.judge_anew(setting, flags)?);
+        self.judged.lock().unwrap_or_else(|e| e.into_inner()).insert(key, Arc::clone(&judged));
+        Ok(judged)
+    }
+
+    /// Builds and judges, whatever is remembered.
+    pub fn judge_anew(&self, setting: &Setting, flags: &[String]) -> Result<Judged, ProbeError> {
+        let failed = |what: &str, error: std::io::Error| ProbeError(format!("{what}: {error}"));
+        let scratch = Scratch::new().map_err(|e| failed("no temporary directory", e))?;
+        let source = scratch.write(&self.program.name, &self.program.source).map_err(|e| failed("cannot write the program", e))?;
+        let mut request = CompileRequest::new(source, self.program.language, setting.opt, scratch.join("a.out"));
+        request = request.flags(self.program.cflags.iter().chain(flags));
+        request.limits = Limits::seconds(LIMIT);
+        let bare = |command: &str| command.replace(&format!("{}/", scratch.path().display()), "");
+        let command = setting.compiler.compile_job(&request).map(|job| bare(&job.command_line())).unwrap_or_default();
+        let build = match setting.compiler.compile(&request) {
+            Ok(build) => build,
+            Err(BuildError::Job(error)) => return Err(ProbeError(error.to_string())),
+            Err(BuildError::Crashed { message, log, .. }) => {
+                return Ok(Judged { shown: Shown::Other(Fault::Crash { message: bare(&message) }), command, log, run: None });
+            }
+            Err(BuildError::Hung { seconds, log, .. }) => {
+                return Ok(Judged { shown: Shown::Other(Fault::Hang { seconds }), command, log, run: None });
+            }
+            Err(error) => return Ok(Judged { shown: Shown::Unjudged(error.to_string()), command, log: String::new(), run: None }),
+        };
+        let reference = self.reference(&setting.compiler);
+        let result = match &*reference {
+            Err(reason) => Ok((Shown::Unjudged(format!("at -O0: {reason}")), None)),
+            Ok(reference) => self.look(reference, &build.binary, setting.opt),
+        };
+        let (shown, run) = result?;
+        // The binary goes with the scratch directory; whoever asks other readers builds it again.
+        Ok(Judged { shown, command, log: build.stderr, run })
+    }
+
+    fn look(&self, reference: &Reference, binary: &Path, opt: OptLevel) -> Result<(Shown, Option<CheckRun>), ProbeError> {
+        match self.checker.check_build(reference, binary, opt) {
+            Ok(run) => Ok((Shown::Violations(run.violations.clone()), Some(run))),
+            Err(CheckError::WrongCode { expected, actual, .. }) => Ok((Shown::Other(Fault::WrongCode { expected, actual }), None)),
+            Err(error @ (CheckError::Tool(_) | CheckError::Io { .. })) => Err(ProbeError(error.to_string())),
+            Err(error) => Ok((Shown::Unjudged(error.to_string()), None)),
+        }
+    }
+
+    /// Compiles and checks once more, keeping the binary, so that other readers can be asked about it.
+    pub fn build_again(&self, setting: &Setting) -> Option<CheckRun> {
+        let reference = self.reference(&setting.compiler);
+        let reference = reference.as_ref().as_ref().ok()?;
+        self.checker.check(&self.program, reference, &setting.compiler, setting.opt, &[]).ok()
+    }
+}
+
+/// The fault that a search follows.
+#[derive(Clone, Debug)]
+pub enum Sought {
+    /// This very one.
+    Fault(Fault),
+    /// Any violation of this invariant, wherever it is (a reducer moves lines and renames variables).
+    Invariant(Invariant),
+}
+
+impl Sought {
+    /// Whether a build shows it.
+    pub fn presence(&self, shown: &Shown) -> Presence {
+        let said = |yes: bool| if yes { Presence::Present } else { Presence::Absent };
+        match (self, shown) {
+            (_, Shown::Unjudged(reason)) => Presence::Unjudged(reason.clone()),
+            (Self::Fault(Fault::Violation(sought)), Shown::Violations(all)) => said(all.iter().any(|v| v.same_as(sought))),
+            (Self::Invariant(invariant), Shown::Violations(all)) => said(all.iter().any(|v| v.invariant == *invariant)),
+            (Self::Fault(Fault::Crash { message }), Shown::Other(Fault::Crash { message: other })) => {
+                if crash_key(message) == crash_key(other) { Presence::Present } else { Presence::Unjudged(other.clone()) }
+            }
+            (Self::Fault(Fault::Hang { .. }), Shown::Other(Fault::Hang { .. })) => Presence::Present,
+            (Self::Fault(Fault::WrongCode { .. }), Shown::Other(Fault::WrongCode { .. })) => Presence::Present,
+            // Looked for a crash, a hang or wrong code, and the build is in order.
+            (Self::Fault(_), Shown::Violations(_)) => Presence::Absent,
+            (_, Shown::Other(fault)) => Presence::Unjudged(kind_of(fault).to_owned()),
+        }
+    }
+}
+
+/// The probe of a search for one fault.
+pub struct FaultProbe<'a> {
+    /// Builds and judges.
+    pub judge: &'a Judge,
+    /// What is looked for.
+    pub sought: Sought,
+}
+
+impl Probe for FaultProbe<'_> {
+    fn probe(&self, setting: &Setting, flags: &[String]) -> Result<Probed, ProbeError> {
+        let judged = self.judge.judge(setting, flags)?;
+        Ok(Probed { presence: self.sought.presence(&judged.shown), command: judged.command.clone(), log: judged.log.clone() })
+    }
+}
+
+/// One word for a fault: the invariant, or what else it is.
+pub fn kind_of(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Violation(violation) => violation.invariant.name(),
+        Fault::Crash { .. } => "crash",
+        Fault::Hang { .. } => "hang",
+        Fault::WrongCode { .. } => "wrong-code",
+    }
+}
+
+/// One line for people.
+pub fn describe(fault: &Fault) -> String {
+    match fault {
+        Fault::Violation(v) => {
+            let variable = v.variable.as_ref().map_or(String::new(), |n| format!(" {n}"));
+            let value = v.value.as_ref().map_or(String::new(), |x| format!(" = {x}"));
+            format!("{} {}:{} in {}{variable}{value}", v.invariant, v.file.base(), v.line, v.function)
+        }
+        Fault::Crash { message } => format!("crash {message}"),
+        Fault::Hang { seconds } => format!("hang, more than {seconds} s"),
+        Fault::WrongCode { expected, actual } => format!("wrong code: {actual} instead of {expected}"),
+    }
+}
+
+/// Reads a program that the user names.
+pub fn read_program(path: &Path, cflags: &[String]) -> anyhow::Result<Program> {
+    let Some(language) = Language::of_path(path) else {
+        bail!("{}: only C (.c, .i) and Rust (.rs) programs can be explained", path.display());
+    };
+    let source = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let name = path.file_name().and_then(|n| n.to_str()).context("the program's name is not text")?.to_owned();
+    let mut flags = cflags.to_vec();
+    // Headers beside the program are found although it is compiled from a copy.
+    if language == Language::C && source.contains("#include \"") {
+        let dir = std::path::absolute(path).ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
+        flags.insert(0, format!("-I{}", dir.display()));
+    }
+    Ok(Program { name, language, source, origin: Origin::File { path: path.to_owned() }, cflags: flags })
+}

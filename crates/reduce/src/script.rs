@@ -1,0 +1,68 @@
+//! `interesting.sh`: the question a reducer asks, as a script that others can run.
+
+/// What the script asks for.
+#[derive(Clone, Debug, Default)]
+pub struct ScriptSpec {
+    /// The trueline program, used when `TRUELINE` is not set.
+    pub trueline: String,
+    /// The file it judges, by base name, in the working directory.
+    pub file: String,
+    /// Arguments of `trueline triage` that describe the fault, each a word.
+    pub arguments: Vec<String>,
+    /// Flags that every compilation of the program needs.
+    pub cflags: Vec<String>,
+    /// The compiler whose sanitizers are asked (a clang for MSan), empty for none.
+    pub clang: String,
+}
+
+/// The script's text. Cheap questions come first: does it compile, is it still valid under UBSan, ASan and
+/// MSan, does it still show the same fault with the same pass behind it?
+pub fn interesting_script(spec: &ScriptSpec) -> String {
+    let quote = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
+    let words = |list: &[String]| list.iter().map(quote).collect::<Vec<_>>().join(" ");
+    let mut script = String::from(
+        "#!/bin/sh\n# Exit 0 when the program in the working directory is valid and still shows the fault.\n\
+         # Runs with cvise or creduce as it is: cvise ./interesting.sh FILE\nset -u\n",
+    );
+    script.push_str(&format!("TRUELINE=${{TRUELINE:-{}}}\nCLANG=${{CLANG:-{}}}\nFILE={}\n", spec.trueline, spec.clang, quote(&spec.file)));
+    let cflags = words(&spec.cflags);
+    let sanitize = !spec.clang.is_empty();
+    // A reducer loves programs that read what was never written or call what was never declared.
+    if sanitize {
+        script.push_str(&format!(
+            "work=$(mktemp -d) || exit 1\ntrap 'rm -rf \"$work\"' EXIT\n\
+             \"$CLANG\" {cflags} -fsyntax-only -w -Werror=implicit-function-declaration -Werror=implicit-int -Werror=return-type \\\n  \
+             -Werror=uninitialized -Werror=int-conversion -Werror=incompatible-pointer-types \"$FILE\" 2>/dev/null || exit 1\n"
+        ));
+    }
+    script.push_str(&format!("\"$TRUELINE\" triage \"$FILE\" {} >/dev/null 2>&1 || exit 1\n", words(&spec.arguments)));
+    if sanitize {
+        script.push_str(&format!(
+            "for sanitizer in undefined,address memory; do\n  \
+             \"$CLANG\" {cflags} -w -g -O1 -fsanitize=$sanitizer -fno-sanitize-recover=all \"$FILE\" -o \"$work/a.out\" 2>/dev/null || exit 1\n  \
+             timeout 10 \"$work/a.out\" >/dev/null 2>\"$work/log\"\n  \
+             [ $? -lt 124 ] && ! grep -q -e 'runtime error' -e 'Sanitizer' \"$work/log\" || exit 1\ndone\n"
+        ));
+    }
+    script.push_str("exit 0\n");
+    script
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_the_shell() {
+        let spec = ScriptSpec {
+            trueline: "trueline".to_owned(),
+            file: "it's.c".to_owned(),
+            arguments: vec!["--cc".to_owned(), "clang 16".to_owned()],
+            ..ScriptSpec::default()
+        };
+        let script = interesting_script(&spec);
+        assert!(script.contains("FILE='it'\\''s.c'"), "{script}");
+        assert!(script.contains("'--cc' 'clang 16'"), "{script}");
+        assert!(!script.contains("sanitize"), "no compiler with sanitizers, no such question: {script}");
+    }
+}
