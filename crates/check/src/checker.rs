@@ -260,6 +260,13 @@ impl Checker {
         self.judge_binary(reference, &absolute(optimized)?, OptLevel::O2, FloatMath::Exact)
     }
 
+    /// Judges a build of the reference's program that was compiled elsewhere at `opt` (pass bisection needs
+    /// the compiler's own output, and builds by itself).
+    pub fn check_build(&self, reference: &Reference, binary: &Path, opt: OptLevel) -> Result<CheckRun, CheckError> {
+        let float_math = if opt == OptLevel::Ofast { FloatMath::Relaxed } else { FloatMath::Exact };
+        self.judge_binary(reference, binary, opt, float_math)
+    }
+
     fn judge_binary(&self, reference: &Reference, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<CheckRun, CheckError> {
         let info = DebugInfo::read(binary)?;
         let behaviour = Behaviour::observe(binary, &reference.args, &self.options.limits)?;

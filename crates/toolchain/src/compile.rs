@@ -97,6 +97,8 @@ pub enum BuildError {
         source_file: PathBuf,
         /// The line that identifies the crash.
         message: String,
+        /// All it printed on standard error (pass bisection reads it).
+        log: String,
     },
     /// The compiler did not come back: a finding too.
     #[error("{compiler} did not finish {source_file} within {seconds} s", source_file = source_file.display())]
@@ -107,6 +109,8 @@ pub enum BuildError {
         source_file: PathBuf,
         /// The limit.
         seconds: u64,
+        /// What it printed on standard error until then.
+        log: String,
     },
     /// The level does not exist for this compiler.
     #[error("{compiler} has no level {opt}")]
@@ -155,10 +159,10 @@ impl Compiler {
         let compiler = self.id.to_string();
         let source_file = request.source.clone();
         if outcome.exit == Exit::TimedOut {
-            return Err(BuildError::Hung { compiler, source_file, seconds: request.limits.wall.as_secs() });
+            return Err(BuildError::Hung { compiler, source_file, seconds: request.limits.wall.as_secs(), log: stderr });
         }
         if let Some(message) = crash_message(&stderr, outcome.exit) {
-            return Err(BuildError::Crashed { compiler, source_file, message });
+            return Err(BuildError::Crashed { compiler, source_file, message, log: stderr });
         }
         if !outcome.success() || !request.output.exists() {
             let text = format!("{}{}", stderr, outcome.stdout_text());

@@ -111,3 +111,19 @@ pub fn attribute(cached: &CachedProbe<'_>, setting: &Setting) -> Result<Attribut
     attribution.builds = cached.builds() - before;
     Ok(attribution)
 }
+
+/// Whether the pass behind the fault is still `expected` (a name as [`Attribution::name`] gives it): the
+/// question of a reducer, cheaper than a full search where the compiler can switch the pass off by name.
+pub fn confirm(cached: &CachedProbe<'_>, setting: &Setting, expected: &str) -> Result<bool, AttributeError> {
+    if setting.compiler.id.kind == CompilerKind::Gcc
+        && let Some(flags) = gcc::flags_of_name(expected)
+    {
+        let shown = cached.probe(setting, &[])?.presence == Presence::Present;
+        return Ok(shown && cached.probe(setting, &flags)?.presence == Presence::Absent);
+    }
+    match attribute(cached, setting) {
+        Ok(attribution) => Ok(attribution.name.is_some_and(|n| n.0 == expected)),
+        Err(AttributeError::Probe(error)) => Err(error.into()),
+        Err(_) => Ok(false),
+    }
+}

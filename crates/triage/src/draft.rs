@@ -150,7 +150,7 @@ fn reproduce(draft: &Draft<'_>) -> String {
 }
 
 /// The part of a crash message that stays when the program is edited.
-pub(crate) fn crash_key(message: &str) -> String {
+pub fn crash_key(message: &str) -> String {
     match message.split_once("internal compiler error: ") {
         Some((_, rest)) => rest.trim().to_owned(),
         None => message.split("Assertion `").nth(1).map_or_else(|| message.to_owned(), |rest| format!("Assertion `{rest}")),

@@ -113,7 +113,7 @@ fn agrees(bug: &KnownBug, fingerprint: &Fingerprint) -> bool {
 }
 
 /// An entry as tables and files print it.
-pub(crate) fn entry_text(entry: &FingerprintEntry) -> String {
+pub fn entry_text(entry: &FingerprintEntry) -> String {
     match entry {
         FingerprintEntry::Pass(PassName(name)) => name.clone(),
         FingerprintEntry::Absent => "absent".to_owned(),

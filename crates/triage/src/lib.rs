@@ -7,6 +7,7 @@
 
 mod attribution;
 mod draft;
+mod excerpt;
 mod fingerprint;
 mod gcc;
 mod known;
@@ -14,11 +15,12 @@ mod llvm;
 mod probe;
 mod verdict;
 
-pub use attribution::{AttributeError, Attribution, attribute};
-pub use draft::{Draft, DraftError, write_draft};
+pub use attribution::{AttributeError, Attribution, Show, attribute, confirm};
+pub use draft::{Draft, DraftError, crash_key, write_draft};
+pub use excerpt::excerpt;
 pub use fingerprint::{Cluster, Level, Summary, cluster, fingerprint, summarise};
 pub use gcc::{GccPass, PassKind, parse_pass_dump};
-pub use known::{KnownBug, KnownBugs, KnownError};
+pub use known::{KnownBug, KnownBugs, KnownError, entry_text};
 pub use llvm::{PassExecution, parse_bisect_log};
 pub use probe::{CachedProbe, Presence, Probe, ProbeError, Probed, Setting};
 pub use verdict::{Reading, judge};

@@ -7,7 +7,7 @@ mod search;
 mod subset;
 
 pub use passes::{GccPass, PassKind, parse_pass_dump};
-pub(crate) use search::search;
+pub(crate) use search::{flags_of_name, search};
 
 /// The flags of the first build: run everything, list everything.
 pub(crate) fn listing_flags() -> Vec<String> {

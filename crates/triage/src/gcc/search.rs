@@ -51,25 +51,35 @@ struct Switches {
     output: Vec<Switch>,
 }
 
+/// Parts of passes that cannot be left out as a whole, each behind the pass that its name begins with.
+fn parts() -> Vec<Switch> {
+    vec![
+        Switch::new(
+            "ipa-inline",
+            &["-fno-inline-small-functions", "-fno-inline-functions-called-once", "-fno-inline-functions", "-fno-indirect-inlining"],
+        ),
+        Switch::new("rtl-expand (tree-ter)", &["-fno-tree-ter"]),
+        Switch::new("rtl-expand (coalesce-vars)", &["-fno-tree-coalesce-vars"]),
+        Switch::new("rtl-pro_and_epilogue (shrink-wrap)", &["-fno-shrink-wrap"]),
+    ]
+}
+
+fn output() -> Vec<Switch> {
+    vec![
+        Switch::new("frame pointer omission", &["-fno-omit-frame-pointer"]),
+        Switch::new("location views", &["-gno-variable-location-views"]),
+        Switch::new("statement frontiers", &["-gno-statement-frontiers"]),
+        Switch::new("var-tracking-assignments", &["-fno-var-tracking-assignments"]),
+    ]
+}
+
 fn switches(passes: &[GccPass]) -> Switches {
     let mut transformations: Vec<Switch> = Vec::new();
     let mut enablers = Vec::new();
     let mut pending: Vec<String> = Vec::new();
     for pass in passes {
         let full = pass.full_name();
-        // Parts of passes that cannot be left out as a whole.
-        match full.as_str() {
-            "ipa-inline" => transformations.push(Switch::new(
-                "ipa-inline",
-                &["-fno-inline-small-functions", "-fno-inline-functions-called-once", "-fno-inline-functions", "-fno-indirect-inlining"],
-            )),
-            "rtl-expand" => {
-                transformations.push(Switch::new("rtl-expand (tree-ter)", &["-fno-tree-ter"]));
-                transformations.push(Switch::new("rtl-expand (coalesce-vars)", &["-fno-tree-coalesce-vars"]));
-            }
-            "rtl-pro_and_epilogue" => transformations.push(Switch::new("rtl-pro_and_epilogue (shrink-wrap)", &["-fno-shrink-wrap"])),
-            _ => {}
-        }
+        transformations.extend(parts().into_iter().filter(|p| p.name.split(' ').next() == Some(full.as_str())));
         match pass.kind {
             PassKind::Mandatory => {}
             PassKind::Analysis => enablers.push(Switch { name: full, flags: vec![pass.disable_flag()] }),
@@ -84,13 +94,26 @@ fn switches(passes: &[GccPass]) -> Switches {
             }
         }
     }
-    let output = vec![
-        Switch::new("frame pointer omission", &["-fno-omit-frame-pointer"]),
-        Switch::new("location views", &["-gno-variable-location-views"]),
-        Switch::new("statement frontiers", &["-gno-statement-frontiers"]),
-        Switch::new("var-tracking-assignments", &["-fno-var-tracking-assignments"]),
-    ];
-    Switches { transformations, enablers, output }
+    Switches { transformations, enablers, output: output() }
+}
+
+/// The flags that switch off what a name (or names joined with `+`) stands for.
+pub(crate) fn flags_of_name(name: &str) -> Option<Vec<String>> {
+    let mut flags = Vec::new();
+    for part in name.split('+') {
+        let known = parts().into_iter().chain(output()).find(|s| s.name == part);
+        match (known, part.split_once('-')) {
+            (Some(switch), _) => flags.extend(switch.flags),
+            (None, Some((family @ ("tree" | "ipa" | "rtl"), rest))) => {
+                flags.push(format!("-fdisable-{family}-{rest}"));
+                if part == "tree-vect" {
+                    flags.push("-fdisable-tree-ifcvt".to_owned());
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some(flags)
 }
 
 struct Search<'a, 'p> {
