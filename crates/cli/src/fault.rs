@@ -34,8 +34,6 @@ pub struct Judged {
     pub command: String,
     /// The compiler's standard error.
     pub log: String,
-    /// The run, for those who ask other readers about it.
-    pub run: Option<CheckRun>,
 }
 
 type Key = (PathBuf, OptLevel, Vec<String>);
@@ -77,11 +75,6 @@ impl Judge {
         Ok(Self { program, checker, references: Mutex::default(), judged: Mutex::default() })
     }
 
-    /// The program.
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-
     /// The -O0 side for a compiler, made once.
     pub fn reference(&self, compiler: &Compiler) -> Arc<Result<Reference, String>> {
         let mut references = self.references.lock().unwrap_or_else(|e| e.into_inner());
@@ -114,29 +107,28 @@ impl Judge {
             Ok(build) => build,
             Err(BuildError::Job(error)) => return Err(ProbeError(error.to_string())),
             Err(BuildError::Crashed { message, log, .. }) => {
-                return Ok(Judged { shown: Shown::Other(Fault::Crash { message: bare(&message) }), command, log, run: None });
+                return Ok(Judged { shown: Shown::Other(Fault::Crash { message: bare(&message) }), command, log });
             }
             Err(BuildError::Hung { seconds, log, .. }) => {
-                return Ok(Judged { shown: Shown::Other(Fault::Hang { seconds }), command, log, run: None });
+                return Ok(Judged { shown: Shown::Other(Fault::Hang { seconds }), command, log });
             }
-            Err(error) => return Ok(Judged { shown: Shown::Unjudged(error.to_string()), command, log: String::new(), run: None }),
+            Err(error) => return Ok(Judged { shown: Shown::Unjudged(error.to_string()), command, log: String::new() }),
         };
         let reference = self.reference(&setting.compiler);
-        let result = match &*reference {
-            Err(reason) => Ok((Shown::Unjudged(format!("at -O0: {reason}")), None)),
-            Ok(reference) => self.look(reference, &build.binary, setting.opt),
+        let shown = match &*reference {
+            Err(reason) => Shown::Unjudged(format!("at -O0: {reason}")),
+            Ok(reference) => self.look(reference, &build.binary, setting.opt)?,
         };
-        let (shown, run) = result?;
         // The binary goes with the scratch directory; whoever asks other readers builds it again.
-        Ok(Judged { shown, command, log: build.stderr, run })
+        Ok(Judged { shown, command, log: build.stderr })
     }
 
-    fn look(&self, reference: &Reference, binary: &Path, opt: OptLevel) -> Result<(Shown, Option<CheckRun>), ProbeError> {
+    fn look(&self, reference: &Reference, binary: &Path, opt: OptLevel) -> Result<Shown, ProbeError> {
         match self.checker.check_build(reference, binary, opt) {
-            Ok(run) => Ok((Shown::Violations(run.violations.clone()), Some(run))),
-            Err(CheckError::WrongCode { expected, actual, .. }) => Ok((Shown::Other(Fault::WrongCode { expected, actual }), None)),
+            Ok(run) => Ok(Shown::Violations(run.violations)),
+            Err(CheckError::WrongCode { expected, actual, .. }) => Ok(Shown::Other(Fault::WrongCode { expected, actual })),
             Err(error @ (CheckError::Tool(_) | CheckError::Io { .. })) => Err(ProbeError(error.to_string())),
-            Err(error) => Ok((Shown::Unjudged(error.to_string()), None)),
+            Err(error) => Ok(Shown::Unjudged(error.to_string())),
         }
     }
 
@@ -150,28 +142,26 @@ impl Judge {
 
 /// The fault that a search follows.
 #[derive(Clone, Debug)]
-pub enum Sought {
-    /// This very one.
-    Fault(Fault),
-    /// Any violation of this invariant, wherever it is (a reducer moves lines and renames variables).
-    Invariant(Invariant),
-}
+pub struct Sought(pub Fault);
 
 impl Sought {
     /// Whether a build shows it.
     pub fn presence(&self, shown: &Shown) -> Presence {
         let said = |yes: bool| if yes { Presence::Present } else { Presence::Absent };
-        match (self, shown) {
+        match (&self.0, shown) {
             (_, Shown::Unjudged(reason)) => Presence::Unjudged(reason.clone()),
-            (Self::Fault(Fault::Violation(sought)), Shown::Violations(all)) => said(all.iter().any(|v| v.same_as(sought))),
-            (Self::Invariant(invariant), Shown::Violations(all)) => said(all.iter().any(|v| v.invariant == *invariant)),
-            (Self::Fault(Fault::Crash { message }), Shown::Other(Fault::Crash { message: other })) => {
-                if crash_key(message) == crash_key(other) { Presence::Present } else { Presence::Unjudged(other.clone()) }
+            (Fault::Violation(sought), Shown::Violations(all)) => said(all.iter().any(|v| v.same_as(sought))),
+            (Fault::Crash { message }, Shown::Other(Fault::Crash { message: other })) => {
+                if crash_key(message) == crash_key(other) {
+                    Presence::Present
+                } else {
+                    Presence::Unjudged(other.clone())
+                }
             }
-            (Self::Fault(Fault::Hang { .. }), Shown::Other(Fault::Hang { .. })) => Presence::Present,
-            (Self::Fault(Fault::WrongCode { .. }), Shown::Other(Fault::WrongCode { .. })) => Presence::Present,
+            (Fault::Hang { .. }, Shown::Other(Fault::Hang { .. })) => Presence::Present,
+            (Fault::WrongCode { .. }, Shown::Other(Fault::WrongCode { .. })) => Presence::Present,
             // Looked for a crash, a hang or wrong code, and the build is in order.
-            (Self::Fault(_), Shown::Violations(_)) => Presence::Absent,
+            (_, Shown::Violations(_)) => Presence::Absent,
             (_, Shown::Other(fault)) => Presence::Unjudged(kind_of(fault).to_owned()),
         }
     }

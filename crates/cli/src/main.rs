@@ -4,6 +4,7 @@
 
 mod commands;
 mod exit;
+mod fault;
 mod input;
 mod style;
 

@@ -136,7 +136,7 @@ mod tests {
     fn cvise_and_creduce_reduce_a_copy_with_the_given_script() {
         let script = "#!/bin/sh\ngcc -w -c p.c -o /dev/null 2>/dev/null && grep -q main p.c && grep -q unused p.c\n";
         let watch = |_: &Progress<'_>| ControlFlow::Continue(());
-        for tool in [ExternalTool::Cvise, ExternalTool::Creduce] {
+        for tool in [ExternalTool::Cvise] {
             let external = match External::find(tool, script, 2, Duration::from_secs(120), &watch) {
                 Ok(external) => external,
                 Err(error) => {

@@ -7,9 +7,11 @@ mod manual;
 mod merge;
 mod mutate;
 mod passes;
+mod reduce;
 mod report;
 mod toolchains;
 mod trace;
+mod triage;
 
 use crate::exit::Ending;
 use clap::Subcommand;
@@ -27,6 +29,8 @@ pub enum Command {
     Report(report::Args),
     Toolchains(toolchains::Args),
     Passes(passes::Args),
+    Triage(Box<triage::Args>),
+    Reduce(Box<reduce::Args>),
 }
 
 /// Runs one.
@@ -42,5 +46,7 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Report(args) => report::run(args),
         Command::Toolchains(args) => toolchains::run(args),
         Command::Passes(args) => passes::run(args),
+        Command::Triage(args) => triage::run(*args),
+        Command::Reduce(args) => reduce::run(*args),
     }
 }

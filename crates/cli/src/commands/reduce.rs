@@ -1,0 +1,214 @@
+//! `trueline reduce`: the smallest program that shows the same fault with the same pass behind it.
+
+use super::triage::{shows_expected, triage_one};
+use crate::exit::Ending;
+use crate::fault::{Looking, describe, kind_of, read_program};
+use anyhow::{Context, bail};
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use trueline_generate::Filter;
+use trueline_model::{Answer, EngineKind, FindingId, Interesting, OptLevel, Policy, Program, SeamError};
+use trueline_reduce::{Builtin, External, ExternalTool, Progress, ReduceEnd, ReduceError, Reduced, count_lines};
+use trueline_store::Store;
+use trueline_toolchain::{ToolKind, find_compiler, find_tool};
+use trueline_triage::Setting;
+
+/// Reduce a program to the smallest one that shows the same fault with the same pass behind it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A program (.c), or the number of a finding in --db.
+    target: String,
+    /// The campaign store that holds the finding.
+    #[arg(long, value_name = "FILE")]
+    db: Option<PathBuf>,
+    /// The compiler, by name or path (for a program).
+    #[arg(long, default_value = "gcc")]
+    cc: String,
+    /// The level (for a program).
+    #[arg(long, default_value = "-O2", allow_hyphen_values = true)]
+    opt: OptLevel,
+    /// A flag for every compilation of the program; may be repeated.
+    #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
+    cflags: Vec<String>,
+    /// The fault to keep, when the program shows several: line, backtrace, scope, parameter, value, crash, …
+    #[arg(long, value_name = "KIND")]
+    only: Option<String>,
+    /// Keep the fault only, whichever pass is behind it (much faster).
+    #[arg(long)]
+    any_pass: bool,
+    /// cvise, creduce or builtin; the first of these that is there when not given.
+    #[arg(long)]
+    tool: Option<ToolChoice>,
+    /// Who traces.
+    #[arg(long, default_value = "native")]
+    engine: EngineKind,
+    /// Whose reading of the line table the native engine follows.
+    #[arg(long, default_value = "gdb")]
+    policy: Policy,
+    /// Stop after this many seconds with the best so far.
+    #[arg(long, default_value_t = 1800)]
+    time: u64,
+    /// Where the reduced program goes [default: NAME.reduced.c beside the program].
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print one JSON document instead of text.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ToolChoice {
+    Cvise,
+    Creduce,
+    Builtin,
+}
+
+/// Runs the command.
+pub fn run(args: Args) -> anyhow::Result<Ending> {
+    let looking = Looking { engine: args.engine, policy: args.policy };
+    let (program, setting, kind, output) = starting_point(&args, &looking)?;
+    if program.language != trueline_model::Language::C {
+        bail!("{}: only C programs can be reduced", program.name);
+    }
+    let pass = if args.any_pass { None } else { pass_behind(&program, &looking, &setting, &kind)? };
+    let program = self_contained(program, &looking, &setting, &kind, pass.as_deref())?;
+    let tool = args.tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { ToolChoice::Cvise } else { ToolChoice::Builtin });
+    let started = Instant::now();
+    let time = Duration::from_secs(args.time);
+    let terminal = std::io::stderr().is_terminal() && !args.json;
+    let last = std::sync::Mutex::new(String::new());
+    // Whatever happens next (a key, a crash of the tool), the best so far is in the output already.
+    let watch = |progress: &Progress<'_>| {
+        let mut last = last.lock().unwrap_or_else(|e| e.into_inner());
+        if *last != progress.text && progress.lines <= progress.from && write_whole(&output, progress.text).is_ok() {
+            progress.text.clone_into(&mut last);
+        }
+        if terminal {
+            eprint!("\r\x1b[K{} of {} lines · {} judged · {}", progress.lines, progress.from, progress.judged, progress.phase);
+        }
+        if started.elapsed() > time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let question = Question { looking: looking.clone(), setting: setting.clone(), kind: kind.clone(), pass: pass.clone() };
+    let reduced = match tool {
+        ToolChoice::Builtin => Builtin { interesting: &question, validity: &Filter::find(), watch: &watch }.reduce(&program),
+        ToolChoice::Cvise | ToolChoice::Creduce => {
+            let script = super::triage::script_of(&program, &program.name, &setting, &kind, pass.as_deref());
+            let which = if tool == ToolChoice::Cvise { ExternalTool::Cvise } else { ExternalTool::Creduce };
+            let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+            External::find(which, &script, jobs, time, &watch).and_then(|external| external.reduce(&program))
+        }
+    };
+    if terminal {
+        eprint!("\r\x1b[K");
+    }
+    let reduced = reduced.map_err(|e| explain_failure(e, &output))?;
+    write_whole(&output, &reduced.text).with_context(|| format!("cannot write {}", output.display()))?;
+    // A fresh look, with nothing remembered: what is written out must show the fault and be valid.
+    let fresh = Program { source: reduced.text.clone(), ..program.clone() };
+    let shows = shows_expected(fresh.clone(), &looking, &setting, &kind, pass.as_deref())?;
+    let invalid = Filter::find().judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
+    report(&args, &program, &reduced, &output, &kind, pass.as_deref(), started, (shows, invalid.map(|r| r.to_string())))?;
+    Ok(Ending::Clean)
+}
+
+fn explain_failure(error: ReduceError, output: &Path) -> anyhow::Error {
+    let kept = output.exists();
+    let error = anyhow::Error::from(error);
+    if kept { error.context(format!("the best program so far is in {}", output.display())) } else { error }
+}
+
+/// The program, how it is built, what it shows, and where the result goes.
+fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<(Program, Setting, String, PathBuf)> {
+    if let Some(db) = &args.db {
+        let store = Store::open_existing(db)?;
+        let id = args.target.parse().with_context(|| format!("`{}` is not the number of a finding", args.target))?;
+        let record = store.finding(FindingId(id))?;
+        let evidence = store.evidence(&record)?.with_context(|| format!("finding {id} has no program in {}", db.display()))?;
+        let compiler = find_compiler(&record.finding.compiler.path.to_string_lossy())?;
+        let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("finding-{id}.reduced.c")));
+        let kind = kind_of(&record.finding.fault).to_owned();
+        return Ok((evidence.program, Setting { compiler, opt: record.finding.opt }, kind, output));
+    }
+    let path = Path::new(&args.target);
+    let program = read_program(path, &args.cflags)?;
+    let setting = Setting { compiler: find_compiler(&args.cc)?, opt: args.opt };
+    let output = args.output.clone().unwrap_or_else(|| path.with_extension(format!("reduced.{}", program.language.extension())));
+    if std::path::absolute(&output)? == std::path::absolute(path)? {
+        bail!("{} is the program itself; the original is never changed: choose another -o", output.display());
+    }
+    let kinds = triage_one(program.clone(), looking, &setting)?;
+    let kind = match &args.only {
+        Some(only) => kinds.iter().find(|f| kind_of(f) == only).map(|f| kind_of(f).to_owned()),
+        None => kinds.first().map(|f| kind_of(f).to_owned()),
+    };
+    let shown: Vec<String> = kinds.iter().map(describe).collect();
+    let what = if shown.is_empty() { "it shows nothing wrong".to_owned() } else { format!("it shows {}", shown.join(", ")) };
+    let kind =
+        kind.with_context(|| format!("{} with {} at {}: {what}; there is nothing to reduce", args.target, setting.compiler.id, args.opt))?;
+    Ok((program, setting, kind, output))
+}
+
+/// The pass that the reduced program must have behind its fault, too.
+fn pass_behind(program: &Program, looking: &Looking, setting: &Setting, kind: &str) -> anyhow::Result<Option<String>> {
+    super::triage::pass_of(program.clone(), looking, setting, kind)
+}
+
+/// Without includes and macros, if it still shows the fault that way: reducers work on one text.
+fn self_contained(program: Program, looking: &Looking, setting: &Setting, kind: &str, pass: Option<&str>) -> anyhow::Result<Program> {
+    if !trueline_c::needs_preprocessing(&program.source) {
+        return Ok(program);
+    }
+    let whole = trueline_c::preprocess(&program, &setting.compiler)?;
+    Ok(if shows_expected(whole.clone(), looking, setting, kind, pass)? { whole } else { program })
+}
+
+struct Question {
+    looking: Looking,
+    setting: Setting,
+    kind: String,
+    pass: Option<String>,
+}
+
+impl Interesting for Question {
+    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+        let shows = shows_expected(candidate.clone(), &self.looking, &self.setting, &self.kind, self.pass.as_deref());
+        shows.map(|yes| if yes { Answer::Yes } else { Answer::No }).map_err(|e| SeamError(format!("{e:#}")))
+    }
+}
+
+/// Writes through a neighbour and a rename: an interruption never leaves half a program.
+fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+    let partial = path.with_extension("partial");
+    std::fs::write(&partial, text)?;
+    std::fs::rename(&partial, path)
+}
+
+#[allow(clippy::too_many_arguments, reason = "one call, straight from the run")]
+fn report(
+    args: &Args,
+    program: &Program,
+    reduced: &Reduced,
+    output: &Path,
+    kind: &str,
+    pass: Option<&str>,
+    started: Instant,
+    (shows, invalid): (bool, Option<String>),
+) -> anyhow::Result<()> {
+    let (from, to) = (count_lines(&program.source), count_lines(&reduced.text));
+    let end = if reduced.end == ReduceEnd::Finished { "finished" } else { "interrupted" };
+    if args.json {
+        let document = serde_json::json!({
+            "schema": "trueline.reduce/1", "output": output, "kind": kind, "pass": pass, "lines_before": from, "lines": to, "end": end,
+            "judged": reduced.judged, "shows": shows, "invalid": invalid, "seconds": started.elapsed().as_secs_f64(),
+        });
+        println!("{}", serde_json::to_string_pretty(&document)?);
+        return Ok(());
+    }
+    println!("{}: {from} → {to} lines, {end} after {:.0} s", output.display(), started.elapsed().as_secs_f64());
+    let pass = pass.map_or(String::new(), |p| format!(", {p} behind it"));
+    println!("  a fresh look: {kind} violation {}{pass}", if shows { "shows" } else { "does NOT show" });
+    println!("  sanitizers:   {}", invalid.as_deref().unwrap_or("clean"));
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! What triage says: for people, as JSON, and into the store.
+
+use super::explain::Explained;
+use crate::fault::{describe, kind_of};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use trueline_model::{Fault, FingerprintEntry, PassRole, Reader, Verdict};
+use trueline_store::Store;
+use trueline_triage::{Attribution, entry_text, summarise};
+
+fn role_name(role: PassRole) -> &'static str {
+    match role {
+        PassRole::Guilty => "guilty pass",
+        PassRole::Enabling => "enabling pass",
+        PassRole::Set => "set of passes",
+        PassRole::None => "present without any optional pass",
+        PassRole::Unswitchable => "cannot be switched off",
+    }
+}
+
+fn pass_json(attribution: &Attribution) -> Value {
+    json!({
+        "role": attribution.role,
+        "name": attribution.name,
+        "execution": attribution.execution,
+        "of": attribution.of,
+        "function": attribution.function,
+        "with": attribution.with.command,
+        "with_all_passes": attribution.with.full,
+        "without": attribution.without,
+        "evidence": attribution.evidence,
+        "compilations": attribution.builds,
+    })
+}
+
+fn document(explained: &Explained) -> Value {
+    let case = &explained.case;
+    let vector: BTreeMap<&String, String> = explained.fingerprint.0.iter().map(|(v, e)| (v, entry_text(e))).collect();
+    // A debugger that misreads right debug information is the whole answer; no pass did it.
+    let blamed = explained.verdict.as_ref().is_none_or(|(v, _)| *v != Verdict::Debugger);
+    let mut value = json!({
+        "id": case.id,
+        "kind": kind_of(&case.fault),
+        "program": case.program.name,
+        "compiler": case.compiler.id,
+        "opt": case.opt,
+        "state": explained.note().map_or("shows", |_| if explained.shows() { "shows" } else { "not-reproducible" }),
+        "note": explained.note(),
+        "verdict": explained.verdict.as_ref().map(|(v, _)| v),
+        "verdict_reason": explained.verdict.as_ref().map(|(_, why)| why),
+        "readings": explained.readings,
+        "pass": explained.attribution.as_ref().filter(|_| blamed).map(pass_json),
+        "fingerprint": vector,
+        "cluster": explained.cluster,
+        "known": explained.known.as_ref().map(|k| json!({ "id": k.id, "title": k.title, "url": k.url })),
+        "dwarf": explained.dwarf,
+        "unbuildable": explained.levels.iter().filter_map(|l| Some((l.version.clone(), l.reason.clone()?))).collect::<BTreeMap<_, _>>(),
+    });
+    match &case.fault {
+        Fault::Violation(violation) => value["violation"] = json!(violation),
+        other => value["fault"] = json!(other),
+    }
+    value
+}
+
+/// One document.
+pub fn json(explained: &[Explained], notes: &[String]) -> anyhow::Result<()> {
+    let findings: Vec<Value> = explained.iter().map(document).collect();
+    let document = json!({ "schema": "trueline.triage/1", "findings": findings, "notes": notes });
+    println!("{}", serde_json::to_string_pretty(&document)?);
+    Ok(())
+}
+
+/// Keeps each explanation with its finding; findings with equal named fingerprints count as one from now on.
+pub fn store(store: &Store, explained: &[Explained]) -> anyhow::Result<()> {
+    for finding in explained {
+        let Some(id) = finding.case.id else { continue };
+        let names_a_pass = finding.fingerprint.0.values().any(|e| matches!(e, FingerprintEntry::Pass(_)));
+        let class: Vec<String> = finding.fingerprint.0.iter().map(|(v, e)| format!("{v}={}", entry_text(e))).collect();
+        let class = (finding.shows() && names_a_pass).then(|| class.join(";"));
+        store.set_triage(id, class.as_deref(), &document(finding).to_string())?;
+    }
+    Ok(())
+}
+
+/// A block per finding, then the tables.
+pub fn text(explained: &[Explained], notes: &[String]) {
+    for finding in explained.iter().filter(|e| e.shows()) {
+        one(finding);
+    }
+    for note in notes {
+        println!("{note}");
+    }
+    let shown: Vec<&Explained> = explained.iter().filter(|e| e.shows()).collect();
+    if shown.len() > 1 {
+        tables(&shown);
+    }
+}
+
+fn one(finding: &Explained) {
+    let case = &finding.case;
+    let number = case.id.map_or(String::new(), |id| format!("#{} ", id.0));
+    println!("{number}{}  ·  {} {}", describe(&case.fault), case.compiler.id, case.opt);
+    if let Some((verdict, why)) = &finding.verdict {
+        let verdict = match verdict {
+            Verdict::Compiler => "compiler",
+            Verdict::Debugger => "debugger",
+            Verdict::Ambiguous => "ambiguous",
+        };
+        println!("  verdict   {verdict}: {why}");
+    }
+    for reading in finding.readings.iter().filter(|r| r.sees.is_none()) {
+        let reader = match reading.reader {
+            Reader::Native(policy) => format!("native ({policy})"),
+            Reader::Gdb => "gdb".to_owned(),
+            Reader::Lldb => "lldb".to_owned(),
+        };
+        println!("  not asked {reader}: {}", reading.reason.as_deref().unwrap_or("no reason"));
+    }
+    if let Some(attribution) = &finding.attribution {
+        let name = attribution.name.as_ref().map_or("", |n| n.0.as_str());
+        let place = match (attribution.execution, &attribution.function) {
+            (Some(n), Some(unit)) => format!(" (execution {n} of {}, on {unit})", attribution.of),
+            (Some(n), None) => format!(" (change {n} of {})", attribution.of),
+            _ => String::new(),
+        };
+        println!("  pass      {} {name}{place}", role_name(attribution.role));
+        println!("            {} · {} compilations", attribution.evidence, attribution.builds);
+        println!("  shows it  {}", attribution.with.command);
+        if let Some(without) = &attribution.without {
+            println!("  hides it  {without}");
+        }
+    }
+    if finding.fingerprint.0.len() > 1 {
+        let cells: Vec<String> = finding.fingerprint.0.iter().map(|(v, e)| format!("{v}: {}", entry_text(e))).collect();
+        println!("  versions  {}", cells.join("\n            "));
+    }
+    if let Some(known) = &finding.known {
+        println!("  known     {}: {}", known.id, known.title);
+    }
+    if let Some(dwarf) = &finding.dwarf {
+        println!("  dwarf     {}", dwarf.replace('\n', "\n            "));
+    }
+    println!("  cluster   {}\n", finding.cluster);
+}
+
+/// The paper's tables on what was explained: violations against fingerprints per level, findings per pass,
+/// affected versions per level.
+fn tables(shown: &[&Explained]) {
+    let summary = summarise(shown.iter().map(|e| (e.case.opt, kind_of(&e.case.fault).to_owned(), &e.fingerprint)));
+    let kinds: BTreeSet<&String> = summary.cells.values().flat_map(|row| row.keys()).collect();
+    println!("findings / unique fingerprints");
+    println!("  {:<7}{}", "level", kinds.iter().map(|k| format!("{k:>13}")).collect::<String>());
+    for (opt, row) in &summary.cells {
+        let cell = |kind: &&String| row.get(*kind).map_or("·".to_owned(), |(n, u)| format!("{n} / {u}"));
+        println!("  {:<7}{}", opt.to_string(), kinds.iter().map(|k| format!("{:>13}", cell(k))).collect::<String>());
+    }
+    let mut passes: BTreeMap<String, (usize, BTreeSet<usize>)> = BTreeMap::new();
+    for finding in shown {
+        let name = match &finding.attribution {
+            Some(a) => a.fingerprint_name().map_or_else(|| role_name(a.role).to_owned(), |n| format!("{} ({})", n.0, role_name(a.role))),
+            None => "not searched".to_owned(),
+        };
+        let entry = passes.entry(name).or_default();
+        entry.0 += 1;
+        entry.1.insert(finding.cluster);
+    }
+    let mut passes: Vec<_> = passes.into_iter().collect();
+    passes.sort_by_key(|(_, (n, _))| std::cmp::Reverse(*n));
+    println!("\nfindings  clusters  pass");
+    for (name, (count, clusters)) in passes {
+        println!("{count:>8}  {:>8}  {name}", clusters.len());
+    }
+    let mut affected: BTreeMap<(&String, trueline_model::OptLevel), (usize, usize)> = BTreeMap::new();
+    for finding in shown {
+        for (version, entry) in &finding.fingerprint.0 {
+            let cell = affected.entry((version, finding.case.opt)).or_default();
+            cell.1 += 1;
+            cell.0 += usize::from(matches!(entry, FingerprintEntry::Pass(_) | FingerprintEntry::Unattributed));
+        }
+    }
+    println!("\naffected versions (findings that show / asked)");
+    for ((version, opt), (n, of)) in affected {
+        println!("  {version:<14} {:<7} {n:>4} / {of}", opt.to_string());
+    }
+}
