@@ -10,6 +10,7 @@
 //! Deliberately absent: changing LLVM or the IR, and code generation, whose passes work on another
 //! representation that these hooks do not see.
 
+mod archive;
 pub mod batch;
 pub mod flow;
 pub mod history;

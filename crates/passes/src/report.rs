@@ -218,7 +218,7 @@ impl View<'_, '_> {
         let srcs: Vec<InstructionView> = verdict.located.iter().map(|id| self.source(*id)).collect();
         // Incorrect locations were written last where they were written; otherwise the manipulation counts.
         let frames = self.observation.stacks.get(&verdict.pair.stack).map_or(&[][..], Vec::as_slice);
-        let site = Site::of(frames, self.symbols);
+        let site = Site::of(frames, self.symbols, self.observation.major);
         let evidence = verdict.evidence.map(|e| EvidenceView {
             block: self.names(function).block(function.blocks[e.block.0 as usize].at).to_owned(),
             line: e.location.map(|l| self.observation.locations.get(l).line),

@@ -1,6 +1,7 @@
 //! Where in LLVM an update was done: the innermost function on the call stack that is not part of the
 //! IR library itself. Exported functions have names; static ones are known by their address.
 
+use crate::archive::{Archives, code_at};
 use object::{Object, ObjectSymbol, ReadCache};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -11,6 +12,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 #[derive(Debug, Default)]
 pub struct Symbols {
     names: BTreeMap<u64, String>,
+    library: std::path::PathBuf,
+    /// LLVM's archives, read when a static function is first asked for.
+    archives: OnceLock<Archives>,
+    recognised: Mutex<HashMap<u64, Option<(String, String)>>>,
 }
 
 impl Symbols {
@@ -28,12 +33,26 @@ impl Symbols {
         let object = object::File::parse(&cache).ok()?;
         let functions = object.dynamic_symbols().filter(|s| s.is_definition() && s.kind() == object::SymbolKind::Text);
         let names = functions.filter_map(|s| Some((s.address(), s.name().ok()?.to_owned()))).collect();
-        Some(Self { names })
+        Some(Self { names, library: library.to_owned(), ..Self::default() })
     }
 
-    /// The demangled name, without arguments, of the function that starts at an address.
-    pub fn name(&self, function: u64) -> Option<String> {
-        self.names.get(&function).map(|mangled| demangle(mangled))
+    /// The demangled name, without arguments, of the function that starts at an address, and its source file
+    /// where that is known. `major` is LLVM's version.
+    pub fn name(&self, function: u64, major: u32) -> Option<(String, Option<String>)> {
+        if let Some(mangled) = self.names.get(&function) {
+            return Some((demangle(mangled), None));
+        }
+        let archives = self.archives.get_or_init(|| Archives::of(major));
+        if archives.is_empty() || function == 0 {
+            return None;
+        }
+        let mut recognised = self.recognised.lock().unwrap_or_else(|e| e.into_inner());
+        let found = recognised.entry(function).or_insert_with(|| {
+            const LONGEST: usize = 1 << 18;
+            let code = code_at(&self.library, function, LONGEST)?;
+            archives.recognise(&code).map(|(name, file)| (demangle(name), file.to_owned()))
+        });
+        found.clone().map(|(name, file)| (name, Some(file)))
     }
 }
 
@@ -54,25 +73,26 @@ pub struct Site {
     pub address: u64,
     /// The functions from the pass down to the call, outermost first.
     pub chain: Vec<String>,
-    /// File and line, when the pass's debug information is known.
-    pub line: Option<String>,
+    /// The source file, where the development archives tell it.
+    pub file: Option<String>,
 }
 
 impl Site {
     /// The site of a stack (innermost frame first); unknown for an empty one.
-    pub fn of(frames: &[(u64, u64)], symbols: &Symbols) -> Self {
-        let describe = |function: u64| match symbols.name(function) {
-            Some(name) => name,
-            None if function == 0 => "unknown".to_owned(),
-            None => format!("static function at {function:#x}"),
+    pub fn of(frames: &[(u64, u64)], symbols: &Symbols, major: u32) -> Self {
+        let describe = |function: u64| match symbols.name(function, major) {
+            Some(found) => found,
+            None if function == 0 => ("unknown".to_owned(), None),
+            None => (format!("static function at {function:#x}"), None),
         };
-        let names: Vec<(u64, String)> = frames.iter().map(|(address, function)| (*address, describe(*function))).collect();
-        let inside = names.iter().position(|(_, name)| !is_ir_library(name)).unwrap_or(0);
-        let Some((address, function)) = names.get(inside).cloned() else {
-            return Self { function: "not seen (instructions were spliced)".to_owned(), address: 0, chain: Vec::new(), line: None };
+        let names: Vec<(u64, (String, Option<String>))> =
+            frames.iter().map(|(address, function)| (*address, describe(*function))).collect();
+        let inside = names.iter().position(|(_, (name, _))| !is_ir_library(name)).unwrap_or(0);
+        let Some((address, (function, file))) = names.get(inside).cloned() else {
+            return Self { function: "not seen (instructions were spliced)".to_owned(), address: 0, chain: Vec::new(), file: None };
         };
-        let chain = names[inside..].iter().rev().map(|(_, name)| name.clone()).collect();
-        Self { function, address, chain, line: None }
+        let chain = names[inside..].iter().rev().map(|(_, (name, _))| name.clone()).collect();
+        Self { function, address, chain, file }
     }
 }
 
@@ -113,12 +133,12 @@ mod tests {
             (0x100, "_ZN4llvm14BinaryOperator6CreateENS_11Instruction9BinaryOpsEPNS_5ValueES4_RKNS_5TwineEPS1_"),
             (0x300, "_ZN4llvm8LICMPass3runEv"),
         ];
-        Symbols { names: names.into_iter().map(|(a, n)| (a, n.to_owned())).collect() }
+        Symbols { names: names.into_iter().map(|(a, n)| (a, n.to_owned())).collect(), ..Symbols::default() }
     }
 
     #[test]
     fn the_site_is_the_first_function_outside_the_ir_library() {
-        let site = Site::of(&[(0x110, 0x100), (0x210, 0x200), (0x310, 0x300)], &symbols());
+        let site = Site::of(&[(0x110, 0x100), (0x210, 0x200), (0x310, 0x300)], &symbols(), 0);
         assert_eq!(site.function, "static function at 0x200");
         assert_eq!(site.address, 0x210);
         assert_eq!(site.chain, ["llvm::LICMPass::run", "static function at 0x200"]);
@@ -126,6 +146,6 @@ mod tests {
 
     #[test]
     fn a_stack_that_was_not_seen_is_said_to_be_so() {
-        assert!(Site::of(&[], &symbols()).function.starts_with("not seen"));
+        assert!(Site::of(&[], &symbols(), 0).function.starts_with("not seen"));
     }
 }
