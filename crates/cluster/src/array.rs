@@ -118,6 +118,18 @@ impl Array {
         serde_json::from_str(&text).map_err(|e| ArrayError::NotAnArray { path, reason: e.to_string() })
     }
 
+    /// Finds a submitted array by its number: where Slurm says its script is, or in `beside` when Slurm has
+    /// forgotten it.
+    pub fn find(job: JobId, beside: &Path) -> Result<Self, ArrayError> {
+        let directory = queue::script_of(job).ok().and_then(|script| Some(script.parent()?.to_owned()));
+        let array = Self::attach(directory.as_deref().unwrap_or(beside))?;
+        if array.submissions.iter().any(|(known, _)| *known == job) {
+            return Ok(array);
+        }
+        let reason = format!("it holds array {}, not {job}", array.job());
+        Err(ArrayError::NotAnArray { path: array.directory, reason })
+    }
+
     /// The number of the first submission, which is what a person calls the array.
     pub fn job(&self) -> JobId {
         self.submissions[0].0

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trueline_toolchain::{Job, Limits};
 
 /// Number of a submitted array.
@@ -84,6 +84,14 @@ pub(crate) fn unfinished(job: JobId) -> Result<BTreeMap<u32, Queued>, QueueError
         Err(QueueError::Refused { message, .. }) if message.contains("Invalid job id") => Ok(BTreeMap::new()),
         Err(error) => Err(error),
     }
+}
+
+/// The script that a job runs, as long as Slurm remembers the job.
+pub(crate) fn script_of(job: JobId) -> Result<PathBuf, QueueError> {
+    let text = run("scontrol", &["show".to_owned(), "job".to_owned(), job.to_string()])?;
+    let path = text.split_whitespace().find_map(|word| word.strip_prefix("Command="));
+    path.map(PathBuf::from)
+        .ok_or_else(|| QueueError::Refused { command: "scontrol show job".to_owned(), message: format!("job {job} has no script") })
 }
 
 fn parse_squeue(text: &str) -> BTreeMap<u32, Queued> {

@@ -1,6 +1,7 @@
 //! `trueline hunt`: a campaign over programs, compilers and levels.
 
 mod progress;
+mod slurm;
 
 use crate::exit::Ending;
 use anyhow::{Context, bail};
@@ -74,6 +75,8 @@ pub struct Args {
     /// Print events as JSON Lines.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    cluster: slurm::Flags,
 }
 
 /// Set by the first Ctrl-C; the second one ends the process at once.
@@ -88,15 +91,14 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
+    if args.cluster.on == slurm::Place::Slurm || args.cluster.attach.is_some() {
+        return run_on_slurm(&args);
+    }
     let plan = plan_of(&args)?;
     let source = args.generator.open()?;
     let store = Store::open(&args.db)?;
     store.set_meta("generator", &source.name())?;
-    // SAFETY: the handler only touches an atomic and calls _exit.
-    unsafe {
-        libc::signal(libc::SIGINT, on_interrupt as *const () as libc::sighandler_t);
-        libc::signal(libc::SIGTERM, on_interrupt as *const () as libc::sighandler_t);
-    }
+    stop_on_signals();
     let reporter: Box<dyn Reporter> = if args.json {
         Box::new(progress::Lines)
     } else if std::io::stderr().is_terminal() {
@@ -106,18 +108,42 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     };
     let totals = trueline_campaign::run(&plan, &*source, &store, None, &*reporter, &STOP)?;
     drop(reporter);
+    conclude(&args, &store, &totals)
+}
+
+/// Prints the table and writes the report.
+fn conclude(args: &Args, store: &Store, totals: &Totals) -> anyhow::Result<Ending> {
     let counts = store.counts()?;
     if !args.json {
-        print_summary(&store, &totals)?;
+        print_summary(store, totals)?;
     }
     if !args.no_report {
         let out = args.out.clone().unwrap_or_else(|| report_dir(&args.db));
-        let index = super::report::write(&store, &out)?;
+        let index = super::report::write(store, &out)?;
         if !args.json {
             println!("\nreport: {}", index.display());
         }
     }
     Ok(if args.fail_on_findings && counts.findings > 0 { Ending::Found } else { Ending::Clean })
+}
+
+fn stop_on_signals() {
+    // SAFETY: the handler only touches an atomic and calls _exit.
+    unsafe {
+        libc::signal(libc::SIGINT, on_interrupt as *const () as libc::sighandler_t);
+        libc::signal(libc::SIGTERM, on_interrupt as *const () as libc::sighandler_t);
+    }
+}
+
+/// Submits the hunt as an array, follows it, and reports on the merged result as a hunt here would.
+fn run_on_slurm(args: &Args) -> anyhow::Result<Ending> {
+    // What a shard would refuse is refused before anything is queued.
+    plan_of(args)?;
+    stop_on_signals();
+    if let slurm::Outcome::Left = slurm::run(&args.cluster, &args.db, &STOP)? {
+        return Ok(Ending::Clean);
+    }
+    conclude(args, &Store::open_existing(&args.db)?, &Totals::default())
 }
 
 /// The report of `hunt.db` is in `hunt-report/`.
