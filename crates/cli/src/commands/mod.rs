@@ -9,6 +9,7 @@ mod mutate;
 mod passes;
 mod reduce;
 mod report;
+mod serve;
 mod toolchains;
 mod trace;
 mod triage;
@@ -27,6 +28,7 @@ pub enum Command {
     Hunt(Box<hunt::Args>),
     Merge(merge::Args),
     Report(report::Args),
+    Serve(serve::Args),
     Toolchains(toolchains::Args),
     Passes(passes::Args),
     Triage(Box<triage::Args>),
@@ -44,6 +46,7 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Hunt(args) => hunt::run(*args),
         Command::Merge(args) => merge::run(args),
         Command::Report(args) => report::run(args),
+        Command::Serve(args) => serve::run(args),
         Command::Toolchains(args) => toolchains::run(args),
         Command::Passes(args) => passes::run(args),
         Command::Triage(args) => triage::run(*args),

@@ -1,0 +1,80 @@
+//! What a request asks for: pure, so that every refusal can be tested.
+
+use crate::Reach;
+use std::path::{Component, Path, PathBuf};
+use tiny_http::Method;
+
+/// The meaning of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The counts, as JSON.
+    Live,
+    /// The script that asks for them.
+    Script,
+    /// A file of the report.
+    Page(PathBuf),
+    /// Nothing, with status and reason.
+    Refused(u16, &'static str),
+}
+
+/// Reads a request.
+pub(crate) fn target_of(method: &Method, host: Option<&str>, url: &str, reach: Reach) -> Target {
+    if *method != Method::Get && *method != Method::Head {
+        return Target::Refused(405, "only GET is answered");
+    }
+    if reach == Reach::Loopback && !host.is_some_and(names_this_machine) {
+        return Target::Refused(403, "ask for this page as localhost");
+    }
+    let path = url.split(['?', '#']).next().unwrap_or("");
+    match path {
+        "/live.json" => Target::Live,
+        "/live.js" => Target::Script,
+        "/" => Target::Page(PathBuf::from("index.html")),
+        _ => {
+            let relative = Path::new(path.trim_start_matches('/'));
+            // Names are the report's own: no dots, no escapes, no percent signs to decode.
+            let plain = relative.components().all(|c| matches!(c, Component::Normal(_))) && !path.contains('%');
+            if plain { Target::Page(relative.to_owned()) } else { Target::Refused(404, "no such page") }
+        }
+    }
+}
+
+/// A name that a rebinding attack cannot have: the loopback addresses and `localhost`.
+fn names_this_machine(host: &str) -> bool {
+    let name = host.rsplit_once(':').map_or(host, |(name, port)| if port.bytes().all(|b| b.is_ascii_digit()) { name } else { host });
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(host: &str, url: &str) -> Target {
+        target_of(&Method::Get, Some(host), url, Reach::Loopback)
+    }
+
+    #[test]
+    fn pages_are_found_by_their_names() {
+        assert_eq!(get("localhost:7878", "/"), Target::Page("index.html".into()));
+        assert_eq!(get("127.0.0.1:7878", "/findings/3.html?x=1"), Target::Page("findings/3.html".into()));
+        assert_eq!(get("[::1]:7878", "/live.json"), Target::Live);
+    }
+
+    #[test]
+    fn paths_do_not_lead_out_of_the_report() {
+        for url in ["/../etc/passwd", "/findings/../../x", "/%2e%2e/x", "//etc/../passwd"] {
+            assert_eq!(get("localhost", url), Target::Refused(404, "no such page"), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_name_for_this_machine_is_refused() {
+        assert_eq!(get("evil.example:7878", "/"), Target::Refused(403, "ask for this page as localhost"));
+        assert_eq!(target_of(&Method::Get, Some("lab-server:80"), "/live.js", Reach::Network), Target::Script);
+    }
+
+    #[test]
+    fn nothing_can_be_changed_from_the_browser() {
+        assert!(matches!(target_of(&Method::Post, Some("localhost"), "/", Reach::Loopback), Target::Refused(405, _)));
+    }
+}
