@@ -226,6 +226,10 @@ impl Inferior {
         let slot_start = self.slots.next();
         for &address in run {
             let at = (address - first) as usize;
+            // The program's own int3: hitting it must stay the program's doing.
+            if pristine[at] == 0xcc {
+                continue;
+            }
             let bytes = &pristine[at..(at + 15).min(pristine.len())];
             let displaced = match self.slots.next() {
                 Some(slot) => match slot::displace(bytes, address, slot) {
@@ -267,6 +271,19 @@ impl Inferior {
             Some(b) => self.write(address, &[b.original]),
             None => Ok(()),
         }
+    }
+
+    /// Takes a breakpoint out for a while; the program may stand on it.
+    pub fn mute(&self, address: u64) -> io::Result<()> {
+        match self.breakpoints.get(&address) {
+            Some(b) => self.write(address, &[b.original]),
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a muted breakpoint back.
+    pub fn unmute(&self, address: u64) -> io::Result<()> {
+        if self.breakpoints.contains_key(&address) { self.write(address, &[0xcc]) } else { Ok(()) }
     }
 
     /// True when a breakpoint of ours is at `address`.

@@ -17,6 +17,7 @@ mod module;
 mod op;
 mod policy;
 mod stack;
+mod tailcall;
 mod tracer;
 mod value;
 mod watch;

@@ -23,6 +23,8 @@ pub(crate) trait Memory {
 pub(crate) enum Fault {
     /// The debug information says so, or an entry value is not known.
     OptimizedOut,
+    /// What a register held at the function's entry is not known: optimized out for gdb, an error for lldb.
+    NoEntryValue,
     /// Memory or registers could not be read.
     Unreadable(String),
     /// The expression itself is wrong: a finding about the compiler.
@@ -223,13 +225,13 @@ impl Machine<'_> {
             _ => false,
         };
         let (caller, site) = self.call_site(frame, depth)?;
-        let param = site.params.iter().find(|p| matches(&p.place)).ok_or(Fault::OptimizedOut)?;
+        let param = site.params.iter().find(|p| matches(&p.place)).ok_or(Fault::NoEntryValue)?;
         self.call_value(caller, &param.value, depth)
     }
 
     fn parameter_ref(&self, frame: &Frame, die: usize, depth: u32) -> Result<Value, Fault> {
         let (caller, site) = self.call_site(frame, depth)?;
-        let param = site.params.iter().find(|p| p.parameter == Some(die)).ok_or(Fault::OptimizedOut)?;
+        let param = site.params.iter().find(|p| p.parameter == Some(die)).ok_or(Fault::NoEntryValue)?;
         self.call_value(caller, &param.value, depth)
     }
 
@@ -244,9 +246,9 @@ impl Machine<'_> {
 
     /// The caller and its description of the call that is going on; unknown means optimized out.
     fn call_site<'f>(&self, frame: &'f Frame, depth: u32) -> Result<(&'f Frame, &CallSite), Fault> {
-        let caller = self.caller(frame).ok_or(Fault::OptimizedOut)?;
+        let caller = self.caller(frame).ok_or(Fault::NoEntryValue)?;
         let function = self.module.function(caller.function);
-        let site = function.call_sites.iter().find(|s| s.return_pc == caller.pc && !s.is_tail).ok_or(Fault::OptimizedOut)?;
+        let site = function.call_sites.iter().find(|s| s.return_pc == caller.pc && !s.is_tail).ok_or(Fault::NoEntryValue)?;
         let entry = self.module.function(frame.function).entry();
         let target = match &site.target {
             CallTarget::Unknown => None,
@@ -258,7 +260,7 @@ impl Machine<'_> {
             }
         };
         if target != Some(entry) || self.calls_itself_by_tail_calls(frame.function) {
-            return Err(Fault::OptimizedOut);
+            return Err(Fault::NoEntryValue);
         }
         Ok((caller, site))
     }

@@ -9,7 +9,7 @@ use crate::TraceError;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use trueline_model::{FileName, Line, LineKey, VarKind};
+use trueline_model::{FileName, Line, LineKey, Policy, VarKind};
 
 /// A row of the line table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,7 +192,7 @@ impl Facts {
 
     /// The variables visible at an address: name, declaration line, kind.
     pub fn variables_at(&self, pc: u64) -> Vec<(Arc<str>, u32, VarKind)> {
-        let vars = super::watch::visible(&self.module, pc, 0, |_| true);
+        let vars = super::watch::visible(&self.module, pc, 0, Policy::Gdb, |_| true);
         vars.into_iter().map(|v| self.module.var(v)).map(|v| (Arc::clone(&v.name), v.decl_line, v.kind)).collect()
     }
 }

@@ -161,6 +161,8 @@ pub(crate) struct Var {
     pub decl_file: Option<FileId>,
     pub ty: TypeId,
     pub location: Location,
+    /// It stands in a block without addresses, whose variables gdb shows in the block around it and lldb nowhere.
+    pub is_adopted: bool,
 }
 
 /// Where a variable is.

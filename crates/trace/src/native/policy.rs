@@ -76,6 +76,9 @@ pub(crate) trait Stepper {
     fn step(&mut self, position: &Position) -> Verdict;
     /// The line that an outer frame shows for the address of its call.
     fn line_at(&self, pc: u64) -> Option<(FileId, u32)>;
+    /// Counts the changes of the stepping state: while it stays the same, arriving at a place where nothing happened means
+    /// nothing again.
+    fn generation(&self) -> u64;
     /// Where the tracer has to stop besides line rows.
     fn sites(&self) -> sites::Needs;
 }

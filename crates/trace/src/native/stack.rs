@@ -29,6 +29,8 @@ pub(crate) enum Change {
 #[derive(Debug, Default)]
 pub(crate) struct Stack {
     pub activations: Vec<Activation>,
+    /// Counts pushes, pops and replacements.
+    pub changes: u64,
     /// Activations below this address were called by foreign code.
     foreign_below: Option<u64>,
 }
@@ -59,6 +61,7 @@ impl Stack {
                 return Change::Foreign;
             }
             self.foreign_below = None;
+            self.changes += 1;
         }
         while self.activations.len() > 1 && self.activations.last().is_some_and(|a| a.id.cfa < id.cfa) {
             self.pop(&mut returned);
@@ -83,6 +86,7 @@ impl Stack {
                     last.shown.clear();
                 }
                 last.id = id;
+                self.changes += 1;
                 return Change::Here;
             }
             // The same place on the stack, called from elsewhere: the other one has returned.
@@ -90,14 +94,17 @@ impl Stack {
         }
         if module.function_at(to.wrapping_sub(1)).is_none() {
             self.foreign_below = Some(id.cfa);
+            self.changes += 1;
             return Change::Foreign;
         }
+        self.changes += 1;
         self.activations.push(Activation { id, return_pc: to, shown: Vec::new() });
         Change::Here
     }
 
     fn pop(&mut self, returned: &mut impl FnMut(&Self, u64)) {
         if let Some(gone) = self.activations.pop() {
+            self.changes += 1;
             returned(self, gone.return_pc);
         }
     }
@@ -105,6 +112,6 @@ impl Stack {
     /// Starts with main.
     pub fn begin(function: FunctionId, cfa: u64, return_pc: u64) -> Self {
         let main = Activation { id: StackId { cfa, function }, return_pc, shown: Vec::new() };
-        Self { activations: vec![main], foreign_below: None }
+        Self { activations: vec![main], changes: 0, foreign_below: None }
     }
 }

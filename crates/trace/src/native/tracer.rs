@@ -9,9 +9,11 @@ use super::policy::lldb::LldbStepper;
 use super::policy::standard::StandardStepper;
 use super::policy::{Position, PositionKind, Shown, StackId, Stepper, Verdict, call_line, inlined_at, sites};
 use super::stack::{Change, Stack};
+use super::tailcall;
 use super::watch::{View, Watch, Windows, visible};
 use crate::inferior::{AddressHasher, Event, Inferior};
 use crate::{TraceEnd, TraceError, TraceRequest, Vars};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
@@ -26,7 +28,12 @@ struct Site {
     function: FunctionId,
     cfa: CfaRule,
     is_entry: bool,
+    /// How often in a row nothing happened here, and since when.
+    quiet: Cell<(u64, u64, u32)>,
 }
+
+/// Visits without effect after which a breakpoint is taken out until something changes.
+const QUIET_VISITS: u32 = 3;
 
 /// How the run ended and what it cost.
 pub(super) struct Run {
@@ -48,6 +55,7 @@ pub(super) struct Tracer<'t> {
     windows: Windows,
     watch: Watch,
     steps: u64,
+    muted: Vec<u64>,
 }
 
 impl<'t> Tracer<'t> {
@@ -71,8 +79,9 @@ impl<'t> Tracer<'t> {
             sites: HashMap::default(),
             scopes: HashMap::new(),
             windows,
-            watch: Watch::new(module),
+            watch: Watch::new(module, request.policy),
             steps: 0,
+            muted: Vec::new(),
         })
     }
 
@@ -138,10 +147,13 @@ impl<'t> Tracer<'t> {
                 Event::Breakpoint(at) if at == leave && self.is_back_in_mains_caller() => return Ok(TraceEnd::Finished),
                 Event::Breakpoint(at) => {
                     let pc = at.wrapping_sub(bias);
+                    let before = (self.stepper.generation(), self.stack.changes);
                     verdict = match self.arrive(pc) {
                         Some(here) => {
                             position = here;
-                            self.stepper.arrive(&position)
+                            let verdict = self.stepper.arrive(&position);
+                            self.settle(pc, before)?;
+                            verdict
                         }
                         None => Verdict::Run,
                     };
@@ -149,6 +161,36 @@ impl<'t> Tracer<'t> {
                 event => return self.ended(event).map(|()| TraceEnd::Finished),
             }
         }
+    }
+
+    /// Takes breakpoints out of loops in which no debugger would notice anything, and puts them back on any change. Never
+    /// at function entries, which tell calls, nor in recursive functions, where the same address of another activation
+    /// may matter.
+    fn settle(&mut self, pc: u64, before: (u64, u64)) -> Result<(), TraceError> {
+        let failed = |source| TraceError::System { what: "move a breakpoint".into(), source };
+        let bias = self.inferior.bias();
+        let now = (self.stepper.generation(), self.stack.changes);
+        if now != before {
+            for address in self.muted.drain(..) {
+                self.inferior.unmute(address).map_err(failed)?;
+            }
+            return Ok(());
+        }
+        let Some(site) = self.sites.get(&pc) else { return Ok(()) };
+        let visits = match site.quiet.get() {
+            (generation, changes, visits) if (generation, changes) == now => visits + 1,
+            _ => 1,
+        };
+        site.quiet.set((now.0, now.1, visits));
+        if visits >= QUIET_VISITS && !site.is_entry {
+            let active = self.stack.activations.iter().filter(|a| a.id.function == site.function).count();
+            if active == 1 {
+                let address = pc.wrapping_add(bias);
+                self.inferior.mute(address).map_err(failed)?;
+                self.muted.push(address);
+            }
+        }
+        Ok(())
     }
 
     fn is_back_in_mains_caller(&self) -> bool {
@@ -172,7 +214,7 @@ impl<'t> Tracer<'t> {
         }
         let function = self.module.function_at(pc)?;
         let cfa = self.module.cfi.at(pc)?.cfa.clone();
-        let site = Rc::new(Site { function, cfa, is_entry: self.module.function(function).entry() == pc });
+        let site = Rc::new(Site { function, cfa, is_entry: self.module.function(function).entry() == pc, quiet: Cell::new((0, 0, 0)) });
         self.sites.insert(pc, Rc::clone(&site));
         Some(site)
     }
@@ -236,7 +278,7 @@ impl<'t> Tracer<'t> {
         let scope = match self.scopes.get(&key) {
             Some(scope) => Rc::clone(scope),
             None => {
-                let scope: Rc<[VarId]> = visible(self.module, position.pc, hidden, |f| self.user[f.0 as usize]).into();
+                let scope: Rc<[VarId]> = visible(self.module, position.pc, hidden, self.request.policy, |f| self.user[f.0 as usize]).into();
                 self.scopes.insert(key, Rc::clone(&scope));
                 scope
             }
@@ -256,6 +298,10 @@ impl<'t> Tracer<'t> {
         let here = Some((shown.file, shown.line));
         self.push_frames(pc, shown.hidden, here, top.id.function, &mut frames);
         for pair in self.stack.activations.windows(2).rev() {
+            for (function, after) in tailcall::chain(self.module, pair[1].return_pc, pair[1].id.function) {
+                let call = after.wrapping_sub(1);
+                self.push_frames(call, 0, self.stepper.line_at(call), function, &mut frames);
+            }
             let call = pair[1].return_pc.wrapping_sub(1);
             let line = self.stepper.line_at(call);
             self.push_frames(call, 0, line, pair[0].id.function, &mut frames);

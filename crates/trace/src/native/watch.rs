@@ -2,13 +2,13 @@
 
 use super::eval::{Fault, Machine, Memory};
 use super::frame::Frame;
-use super::module::{FileId, Location, Module, VarId};
+use super::module::{FileId, Location, Module, TypeKind, VarId};
 use super::op::Op;
 use super::value::{Content, Printed, print};
 use crate::inferior::Inferior;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
-use trueline_model::{Observation, VarKind, Variable};
+use trueline_model::{Observation, Policy, VarKind, Variable};
 
 /// Bytes above and below the stack pointer that are read together.
 const STACK_ABOVE: usize = 3072;
@@ -129,17 +129,25 @@ pub(crate) struct Watch {
     seen: Vec<Option<Seen>>,
     content: Content,
     text: String,
+    policy: Policy,
 }
 
 impl Watch {
-    pub fn new(module: &Module) -> Self {
-        Self { seen: (0..module.vars.len()).map(|_| None).collect(), content: Content::default(), text: String::new() }
+    pub fn new(module: &Module, policy: Policy) -> Self {
+        let seen = (0..module.vars.len()).map(|_| None).collect();
+        Self { seen, content: Content::default(), text: String::new(), policy }
     }
 
     /// One variable at one stop.
     pub fn observe(&mut self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Variable {
         let module = machine.module;
-        let outcome = fetch(machine, frame, var, &mut self.content);
+        let outcome = match (self.policy, &module.var(var).location) {
+            // lldb 16 cannot read constants of pointer type.
+            (Policy::Lldb, Location::Constant(_)) if matches!(module.ty(module.var(var).ty).kind, TypeKind::Pointer) => {
+                Err(Fault::Unreadable("a constant pointer".into()))
+            }
+            _ => fetch(machine, frame, var, &mut self.content),
+        };
         let slot = &mut self.seen[var.0 as usize];
         if let (Ok(()), Some(seen)) = (&outcome, &*slot)
             && seen.is_value
@@ -155,7 +163,8 @@ impl Watch {
                 Printed::AllMissing => Observation::OptimizedOut,
             },
             Err(Fault::OptimizedOut) => Observation::OptimizedOut,
-            Err(Fault::Unreadable(_) | Fault::IllFormed(_)) => Observation::Unreadable,
+            Err(Fault::NoEntryValue) if self.policy != Policy::Lldb => Observation::OptimizedOut,
+            Err(Fault::NoEntryValue | Fault::Unreadable(_) | Fault::IllFormed(_)) => Observation::Unreadable,
         };
         let is_value = matches!(observation, Observation::Value(_)) && self.content.missing.is_none() && !self.content.is_synthetic;
         let seen = slot.get_or_insert_with(|| Seen { variable: describe(module, var), bytes: Vec::new(), is_value: false });
@@ -203,8 +212,9 @@ pub(crate) fn fetch(machine: &Machine<'_>, frame: &Frame, id: VarId, content: &m
     }
 }
 
-/// Variables visible from an address, innermost block first, then the unit's globals of the user's files.
-pub(crate) fn visible(module: &Module, pc: u64, hidden: usize, user: impl Fn(FileId) -> bool) -> Vec<VarId> {
+/// Variables visible from an address, innermost block first, then the unit's globals of the user's files. lldb leaves out
+/// globals without a location and variables of blocks without addresses.
+pub(crate) fn visible(module: &Module, pc: u64, hidden: usize, policy: Policy, user: impl Fn(FileId) -> bool) -> Vec<VarId> {
     let mut chain = module.chain_at(pc).into_iter();
     // Blocks inside inlined calls that are not entered yet are not visible.
     let mut left = hidden;
@@ -227,6 +237,11 @@ pub(crate) fn visible(module: &Module, pc: u64, hidden: usize, user: impl Fn(Fil
         let globals = &module.unit(module.function(function).unit).globals;
         vars.extend(globals.iter().filter(|&&g| module.var(g).decl_file.is_none_or(&user)));
     }
-    debug_assert!(vars.iter().all(|&v| matches!(module.var(v).kind, VarKind::Local | VarKind::Param | VarKind::Global)));
+    if policy == Policy::Lldb {
+        vars.retain(|&v| {
+            let var = module.var(v);
+            !var.is_adopted && !(var.kind == VarKind::Global && matches!(var.location, Location::None))
+        });
+    }
     vars
 }

@@ -26,11 +26,13 @@ pub(super) struct Reader<'m, 's, 'd, 'a> {
     id: UnitId,
     files: &'m [Option<FileId>],
     types: TypeReader,
+    /// How many blocks without addresses are being read.
+    adopting: u32,
 }
 
 impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     pub fn new(module: &'m mut Module, all: All<'s, 'd, 'a>, unit: usize, id: UnitId, files: &'m [Option<FileId>]) -> Self {
-        Self { module, all, unit, id, files, types: TypeReader::default() }
+        Self { module, all, unit, id, files, types: TypeReader::default(), adopting: 0 }
     }
 
     pub fn read(&mut self) -> Result<(), Damage> {
@@ -143,7 +145,10 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             gimli::DW_TAG_lexical_block => {
                 let entry = &die(self.all, id).entry;
                 if !entry.has_attr(gimli::DW_AT_ranges) && !entry.has_attr(gimli::DW_AT_low_pc) {
-                    return self.scope(id, block, function, depth + 1);
+                    self.adopting += 1;
+                    let read = self.scope(id, block, function, depth + 1);
+                    self.adopting -= 1;
+                    return read;
                 }
                 let ranges = self.ranges(id);
                 if !ranges.is_empty() {
@@ -211,6 +216,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             decl_file: self.file_of(id, gimli::DW_AT_decl_file),
             ty,
             location,
+            is_adopted: self.adopting > 0,
         });
         let offset = self.all[id.unit].start() + die(self.all, id).entry.offset().0;
         self.module.var_dies.push((offset, var));
@@ -343,10 +349,15 @@ fn constant(value: AttributeValue<Slice<'_>>) -> Location {
     let bytes: Arc<[u8]> = match value {
         AttributeValue::Block(b) => Arc::from(b.slice()),
         AttributeValue::String(s) => Arc::from(s.slice()),
-        other => match (other.sdata_value(), other.udata_value()) {
-            (Some(n), _) => Arc::from(i128::from(n).to_le_bytes()),
-            (None, Some(n)) => Arc::from(u128::from(n).to_le_bytes()),
-            (None, None) => return Location::Broken("constant of an unknown form".into()),
+        // Only this form has a sign; fixed-size data is extended with zeros.
+        AttributeValue::Sdata(n) => Arc::from(i128::from(n).to_le_bytes()),
+        AttributeValue::Data1(n) => Arc::from(u128::from(n).to_le_bytes()),
+        AttributeValue::Data2(n) => Arc::from(u128::from(n).to_le_bytes()),
+        AttributeValue::Data4(n) => Arc::from(u128::from(n).to_le_bytes()),
+        AttributeValue::Data8(n) => Arc::from(u128::from(n).to_le_bytes()),
+        other => match other.udata_value() {
+            Some(n) => Arc::from(u128::from(n).to_le_bytes()),
+            None => return Location::Broken("constant of an unknown form".into()),
         },
     };
     Location::Constant(bytes)

@@ -35,6 +35,7 @@ pub(crate) struct GdbStepper<'m> {
     /// Run here before anything else is considered: the end of a prologue.
     resume_at: Option<u64>,
     hidden: usize,
+    generation: u64,
 }
 
 impl<'m> GdbStepper<'m> {
@@ -51,6 +52,7 @@ impl<'m> GdbStepper<'m> {
             stack: None,
             resume_at: None,
             hidden: 0,
+            generation: 0,
         }
     }
 
@@ -90,6 +92,7 @@ impl<'m> GdbStepper<'m> {
     }
 
     fn stop(&mut self, place: &Place, hidden: usize) -> Verdict {
+        self.generation += 1;
         self.hidden = hidden;
         self.resume_at = None;
         match self.shown(place, hidden) {
@@ -112,7 +115,7 @@ impl<'m> GdbStepper<'m> {
             return pc;
         }
         let f = self.module.function(function);
-        let mut pc = skip_prologue(self.module, &self.lines, function);
+        let mut pc = after_frame_setup(self.module, function);
         if let Some(sal) = self.lines.at(pc)
             && sal.start != pc
             && sal.end < f.entry_end()
@@ -145,6 +148,7 @@ impl Stepper for GdbStepper<'_> {
     }
 
     fn step(&mut self, position: &Position) -> Verdict {
+        self.generation += 1;
         let place = self.place(position.pc);
         self.frame = Some(Self::frame_id(position.stack, &place, self.hidden));
         self.stack = Some(position.stack);
@@ -161,7 +165,11 @@ impl Stepper for GdbStepper<'_> {
         let pc = position.pc;
         match self.resume_at {
             Some(at) if at != pc => return Verdict::Run,
-            _ => self.resume_at = None,
+            None => {}
+            Some(_) => {
+                self.generation += 1;
+                self.resume_at = None;
+            }
         }
         if self.range.0 <= pc && pc < self.range.1 {
             return Verdict::Run;
@@ -172,6 +180,7 @@ impl Stepper for GdbStepper<'_> {
             if target == pc {
                 return self.stop(&place, place.hidden);
             }
+            self.generation += 1;
             self.resume_at = Some(target);
             self.range = (self.range.0, self.range.0);
             return Verdict::Run;
@@ -211,6 +220,7 @@ impl Stepper for GdbStepper<'_> {
                 sal.line = 0;
             }
         }
+        self.generation += 1;
         self.range = (sal.start, sal.end);
         if refresh {
             self.frame = Some(visible);
@@ -222,6 +232,10 @@ impl Stepper for GdbStepper<'_> {
 
     fn line_at(&self, pc: u64) -> Option<(FileId, u32)> {
         self.lines.at(pc).map(|s| (s.file, s.line))
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation
     }
 
     fn sites(&self) -> Needs {
@@ -238,6 +252,13 @@ fn skip_prologue(module: &Module, lines: &GdbLines, function: FunctionId) -> u64
     {
         return pc.max(start);
     }
+    after_frame_setup(module, function)
+}
+
+/// The address after the instructions that set up a frame pointer, or the entry. This is all that gdb goes by when it
+/// steps into a function; breakpoints go by lines first.
+fn after_frame_setup(module: &Module, function: FunctionId) -> u64 {
+    let start = module.function(function).entry();
     let code = module.code_at(start).unwrap_or_default();
     let after_endbr = if code.starts_with(&[0xf3, 0x0f, 0x1e, 0xfa]) { 4 } else { 0 };
     let rest = &code[after_endbr.min(code.len())..];

@@ -37,6 +37,7 @@ pub(crate) struct LldbStepper<'m> {
     parent: Option<FrameId>,
     resume_at: Option<u64>,
     hidden: usize,
+    generation: u64,
 }
 
 impl<'m> LldbStepper<'m> {
@@ -52,6 +53,7 @@ impl<'m> LldbStepper<'m> {
             parent: None,
             resume_at: None,
             hidden: 0,
+            generation: 0,
         }
     }
 
@@ -112,6 +114,7 @@ impl<'m> LldbStepper<'m> {
     }
 
     fn plan(&mut self, position: &Position, place: &Place, hidden: usize) {
+        self.generation += 1;
         self.frame = Some(Self::frame_id(position.stack, place, hidden));
         self.parent = Self::parent_id(position, place, hidden);
         self.line = self.line_of(position.pc, place, hidden);
@@ -122,6 +125,7 @@ impl<'m> LldbStepper<'m> {
     fn stop(&mut self, pc: u64, place: &Place, hidden: usize) -> Verdict {
         match self.line_of(pc, place, hidden) {
             Some((file, line)) if line != 0 => {
+                self.generation += 1;
                 self.hidden = hidden;
                 Verdict::Stop(Shown { hidden, line, file })
             }
@@ -137,6 +141,7 @@ impl<'m> LldbStepper<'m> {
         if now.0 != file {
             return false;
         }
+        self.generation += 1;
         if now.1 == line || now.1 == 0 {
             self.ranges.extend(self.lines.same_line_range(pc, file, now.1));
             return true;
@@ -179,7 +184,10 @@ impl Stepper for LldbStepper<'_> {
             Some(at) if at != pc => return Verdict::Run,
             at => at.is_some(),
         };
-        self.resume_at = None;
+        if resumed {
+            self.generation += 1;
+            self.resume_at = None;
+        }
         let place = self.place(pc);
         let hidden = place.hidden;
         let visible = Self::frame_id(position.stack, &place, hidden);
@@ -201,6 +209,7 @@ impl Stepper for LldbStepper<'_> {
         if order == Order::Younger && !resumed && pc == entry {
             let body = self.lines.after_prologue(self.module, position.stack.function);
             if body != pc {
+                self.generation += 1;
                 self.resume_at = Some(body);
                 return Verdict::Run;
             }
@@ -210,6 +219,10 @@ impl Stepper for LldbStepper<'_> {
 
     fn line_at(&self, pc: u64) -> Option<(FileId, u32)> {
         self.lines.at(pc).map(|e| (e.file, e.line)).filter(|l| l.1 != 0)
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation
     }
 
     fn sites(&self) -> Needs {

@@ -59,6 +59,10 @@ impl Stepper for StandardStepper<'_> {
         self.holds[..after].last().and_then(|h| h.1)
     }
 
+    fn generation(&self) -> u64 {
+        0
+    }
+
     fn sites(&self) -> Needs {
         Needs::Rows
     }

@@ -1,0 +1,310 @@
+//! The native engine on real programs, against gdb on the same stops, and on damaged binaries.
+
+use object::{Object, ObjectSection};
+use std::path::PathBuf;
+use trueline_model::{Language, Observation, OptLevel, Policy, Step, Trace};
+use trueline_toolchain::{CompileRequest, Limits, Scratch, find_compiler};
+use trueline_trace::native::{Facts, ScopeKind, executed_lines};
+use trueline_trace::{Engine, GdbEngine, NativeEngine, TraceError, TraceRequest};
+
+struct Program {
+    scratch: Scratch,
+    source: PathBuf,
+}
+
+impl Program {
+    fn new(source: &str) -> Self {
+        let scratch = Scratch::new().unwrap();
+        let source = scratch.write("p.c", source).unwrap();
+        Self { scratch, source }
+    }
+
+    /// A request for a build; `None`, with a printed reason, when the compiler is not installed.
+    fn build(&self, cc: &str, opt: OptLevel, flags: &[&str]) -> Option<TraceRequest> {
+        let Ok(compiler) = find_compiler(cc) else {
+            println!("skipped: no {cc}");
+            return None;
+        };
+        let output = self.scratch.join(format!("{cc}{}{}", opt.flag(), flags.concat()));
+        let request = CompileRequest::new(&self.source, Language::C, opt, output).flags(flags.iter().copied());
+        let mut request = TraceRequest::new(compiler.compile(&request).unwrap().binary);
+        request.user_files = vec!["p.c".into()];
+        request.limits = Limits::seconds(60);
+        Some(request)
+    }
+}
+
+fn native(request: &TraceRequest) -> Vec<Step> {
+    let mut trace = Trace::default();
+    NativeEngine.trace(request, &mut trace).unwrap();
+    trace.steps
+}
+
+fn value<'s>(step: &'s Step, name: &str) -> &'s str {
+    match &step.vars.iter().find(|v| &*v.name == name).unwrap_or_else(|| panic!("no {name} at {:?}", step.line)).observation {
+        Observation::Value(text) => text,
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+const KINDS: &str = r#"
+enum colour { RED, GREEN = 5 };
+struct bits { unsigned a : 3; int b : 5; unsigned long c : 33; };
+union either { int i; unsigned char bytes[4]; };
+struct nested { char c; struct bits b; short s[2][3]; };
+static int counter = 7;
+int main(void) {
+  char letter = 'A'; signed char negative = -3; _Bool yes = 1; enum colour paint = GREEN;
+  float third = 1.0f / 3; double tenth = 0.1; long double wide = 2.5L;
+  __int128 huge = ((__int128)1 << 100) + 1; unsigned long big = 18446744073709551615UL;
+  struct bits b = {5, -9, 8589934591UL}; union either e = {0x01020304};
+  struct nested n = {'x', {1, 2, 3}, {{1, 2, 3}, {4, 5, 6}}}; int *none = 0;
+  static short kept = 12;
+  counter += kept;
+  return (int)letter + negative + yes + paint + (int)third + (int)tenth + (int)wide + (int)huge + (int)big + b.a + e.i + n.c + !none;
+}
+"#;
+
+#[test]
+fn every_kind_of_value_has_its_canonical_text() {
+    let program = Program::new(KINDS);
+    for (cc, dwarf) in [("gcc-12", "-gdwarf-5"), ("gcc-12", "-gdwarf-4"), ("clang-16", "-gdwarf-5"), ("clang-16", "-gdwarf-4")] {
+        let Some(request) = program.build(cc, OptLevel::O0, &[dwarf]) else { continue };
+        let steps = native(&request);
+        let last = steps.iter().rfind(|s| s.line.is_some_and(|l| l.0 == 15)).unwrap();
+        let expected = [
+            ("letter", "65"),
+            ("negative", "-3"),
+            ("yes", "1"),
+            ("paint", "5"),
+            ("third", "0.33333334"),
+            ("tenth", "0.1"),
+            ("wide", "2.5"),
+            ("huge", "1267650600228229401496703205377"),
+            ("big", "18446744073709551615"),
+            ("b", "{5, -9, 8589934591}"),
+            ("e", "{16909060, {4, 3, 2, 1}}"),
+            ("n", "{120, {1, 2, 3}, {{1, 2, 3}, {4, 5, 6}}}"),
+            ("none", "0x0"),
+            ("kept", "12"),
+            ("counter", "19"),
+        ];
+        for (name, text) in expected {
+            assert_eq!(value(last, name), text, "{name} with {cc} {dwarf}");
+        }
+    }
+}
+
+/// Calls of every sort: recursion, inlining, tail calls, through pointers, from a library, and a switch.
+const CALLS: &str = r#"
+#include <stdlib.h>
+int total;
+static int table[5] = {3, 1, 4, 1, 5};
+static inline int twice(int x) { int y = x + x; return y; }
+__attribute__((noinline)) int leaf(int a, int b) { total += a; return a * b + total; }
+__attribute__((noinline)) int tail(int n) { total++; return leaf(n, 3); }
+__attribute__((noinline)) int down(int n) {
+  if (n <= 0)
+    return 1;
+  int below = down(n - 1);
+  return below + n;
+}
+__attribute__((noinline)) int pick(int n) {
+  switch (n) {
+  case 0: total += 2; break;
+  case 1: total *= 3; break;
+  case 2: total -= 7; break;
+  case 3: total ^= 5; break;
+  case 4: total |= 8; break;
+  default: total = 0;
+  }
+  return total & 0xff;
+}
+static int order(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+int (*volatile through)(int) = tail;
+int main(void) {
+  int sum = 0;
+  qsort(table, 5, sizeof table[0], order);
+  for (int i = 0; i < 5; i++) {
+    int t = twice(table[i]);
+    sum += pick(i) + t;
+  }
+  sum += down(3);
+  sum += through(4) + tail(5);
+  do { sum ^= leaf(sum, 2); } while ((sum & 7) == 3);
+  return sum & 1;
+}
+"#;
+
+#[test]
+fn native_shows_what_gdb_shows_stop_by_stop() {
+    let Ok(gdb) = GdbEngine::find() else {
+        println!("skipped: no gdb");
+        return;
+    };
+    let program = Program::new(CALLS);
+    for cc in ["gcc-12", "clang-16"] {
+        for opt in [OptLevel::O0, OptLevel::Og, OptLevel::O2] {
+            let Some(request) = program.build(cc, opt, &[]) else { continue };
+            let ours = native(&request);
+            let mut theirs = Trace::default();
+            gdb.trace(&request, &mut theirs).unwrap();
+            let place = |s: &Step| (s.line, s.pc, s.frames.clone());
+            let what = format!("{cc} {}", opt.flag());
+            assert_eq!(ours.iter().map(place).collect::<Vec<_>>(), theirs.steps.iter().map(place).collect::<Vec<_>>(), "{what}");
+            for (o, t) in ours.iter().zip(&theirs.steps) {
+                let mut mine: Vec<_> = o.vars.iter().map(|v| (&v.name, v.decl_line, v.kind, &v.observation)).collect();
+                let mut gdbs: Vec<_> = t.vars.iter().map(|v| (&v.name, v.decl_line, v.kind, &v.observation)).collect();
+                mine.sort();
+                gdbs.sort();
+                // Uninitialised memory differs between two runs of a debugger, too: the loaders' leftovers on the stack.
+                if opt != OptLevel::O0 {
+                    assert_eq!(mine, gdbs, "{what} at line {:?}", o.line);
+                } else {
+                    assert_eq!(mine.len(), gdbs.len(), "{what} at line {:?}", o.line);
+                }
+            }
+        }
+    }
+}
+
+const MERGED_RETURN: &str = "int g_4 = 3, a;\nint *b() {\n  if (g_4)\n    return &g_4;\n  a = 0;\n  return &g_4;\n}\nint main() { b(); }\n";
+
+#[test]
+fn gcc_steps_on_the_dead_line_of_pr95865_and_the_standard_reading_says_why() {
+    let program = Program::new(MERGED_RETURN);
+    for opt in [OptLevel::Og, OptLevel::O1] {
+        let Some(request) = program.build("gcc-12", opt, &[]) else { return };
+        let lines = |steps: &[Step]| steps.iter().filter_map(|s| s.line.map(|l| l.0)).collect::<Vec<_>>();
+        assert!(lines(&native(&request)).contains(&6), "{}", opt.flag());
+        let reference = program.build("gcc-12", OptLevel::O0, &[]).unwrap();
+        assert!(!lines(&native(&reference)).contains(&6));
+        let standard = TraceRequest { policy: Policy::Standard, ..request.clone() };
+        assert!(lines(&native(&standard)).contains(&6));
+    }
+}
+
+#[test]
+fn only_executed_rows_count_as_executed() {
+    let program = Program::new(MERGED_RETURN);
+    let Some(request) = program.build("gcc-12", OptLevel::O0, &[]) else { return };
+    let coverage = executed_lines(&request).unwrap();
+    let lines = |set: &std::collections::BTreeSet<trueline_model::LineKey>| set.iter().map(|k| k.line.0).collect::<Vec<_>>();
+    assert_eq!(lines(&coverage.executed), [2, 3, 4, 7, 8]);
+    assert_eq!(lines(&coverage.rows), [2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
+fn facts_give_the_evidence_without_running_anything() {
+    let program = Program::new(CALLS);
+    let Some(request) = program.build("gcc-12", OptLevel::O2, &[]) else { return };
+    let facts = Facts::load(&request.binary, &request.user_files).unwrap();
+    let functions = facts.functions();
+    let down = functions.iter().find(|f| &*f.name == "down").unwrap();
+    assert_eq!(down.declared.as_ref().unwrap().line.0, 8);
+    assert!((11..=13).contains(&down.last_line.unwrap().0));
+    let entry = down.ranges[0].0;
+    assert!(facts.rows_at(entry).iter().any(|r| r.is_stmt));
+    assert_eq!(facts.scopes_at(entry).last().unwrap().kind, ScopeKind::Function);
+    let n = facts.location(entry, "n", 8).unwrap();
+    assert_eq!((n.text.as_str(), n.ill_formed), ("reg5", None));
+    let inlined =
+        facts.rows().any(|r| facts.scopes_at(r.address).iter().any(|s| s.kind == ScopeKind::Inlined && s.name.as_deref() == Some("twice")));
+    assert!(inlined);
+}
+
+#[test]
+fn bad_programs_are_told_apart() {
+    let reason = |source: &str, seconds: u64| {
+        let program = Program::new(source);
+        let mut request = program.build("gcc", OptLevel::O0, &[]).unwrap();
+        request.limits = Limits::seconds(seconds);
+        match NativeEngine.trace(&request, &mut Trace::default()) {
+            Err(TraceError::BadProgram { reason, .. }) => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(reason("int main(void) {\n  *(volatile int *)8 = 1;\n}\n", 20), "crashed with SIGSEGV at line 2");
+    assert_eq!(reason("int fork(void);\nint main(void) { return fork() < 0; }\n", 20), "starts another process or thread");
+    assert_eq!(reason("int main(void) { __asm__(\"int3\"); return 0; }\n", 20), "raised SIGTRAP");
+    assert_eq!(reason("int main(void) { for (;;) __asm__(\"\"); }\n", 1), "did not finish within 1 s");
+}
+
+#[test]
+fn damaged_binaries_are_refused_and_never_make_the_reader_panic() {
+    let program = Program::new(CALLS);
+    let Some(request) = program.build("gcc", OptLevel::O2, &[]) else { return };
+    let good = std::fs::read(&request.binary).unwrap();
+    let elf = object::File::parse(&*good).unwrap();
+    let sections: Vec<_> = elf
+        .sections()
+        .filter(|s| s.name().is_ok_and(|n| n.starts_with(".debug") || n == ".eh_frame"))
+        .filter_map(|s| s.file_range())
+        .collect();
+    let damaged = program.scratch.join("damaged");
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let (mut refused, mut read) = (0, 0);
+    for round in 0..300 {
+        let mut bytes = good.clone();
+        let (start, length) = sections[random(sections.len() as u64) as usize];
+        for _ in 0..=round % 7 {
+            bytes[(start + random(length)) as usize] = random(256) as u8;
+        }
+        std::fs::write(&damaged, &bytes).unwrap();
+        match Facts::load(&damaged, &[]) {
+            Ok(facts) => {
+                read += 1;
+                for f in facts.functions() {
+                    for (name, line, _) in facts.variables_at(f.ranges[0].0) {
+                        let _ = facts.location(f.ranges[0].0, &name, line);
+                    }
+                }
+            }
+            Err(TraceError::BadBinary { reason, .. }) => {
+                assert!(!reason.is_empty());
+                refused += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(refused > 0 && read > 0, "{refused} refused, {read} read");
+
+    let refuse = |bytes: &[u8]| {
+        std::fs::write(&damaged, bytes).unwrap();
+        match NativeEngine.trace(&TraceRequest::new(&damaged), &mut Trace::default()) {
+            Err(TraceError::BadBinary { reason, .. }) => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(refuse(b"int main(void) { return 0; }").contains("not an ELF"));
+    let mut foreign = good.clone();
+    foreign[18] = 183; // AArch64
+    assert!(refuse(&foreign).contains("x86-64"));
+    for cut in [70, good.len() / 2, good.len() * 9 / 10] {
+        refuse(&good[..cut]);
+    }
+}
+
+#[test]
+fn a_trace_is_cut_off_at_its_limit_and_ends_when_the_sink_has_enough() {
+    let program = Program::new(CALLS);
+    let Some(mut request) = program.build("gcc", OptLevel::O0, &[]) else { return };
+    request.max_steps = 10;
+    assert_eq!(native(&request).len(), 10);
+    struct Few(u32);
+    impl trueline_model::StepSink for Few {
+        fn step(&mut self, _: Step) -> std::ops::ControlFlow<()> {
+            self.0 += 1;
+            if self.0 == 3 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+        }
+    }
+    let mut few = Few(0);
+    let summary = NativeEngine.trace(&request, &mut few).unwrap();
+    assert_eq!((few.0, summary.end), (3, trueline_trace::TraceEnd::Stopped));
+}
