@@ -4,7 +4,7 @@
 use anyhow::Context;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use trueline_model::{EngineKind, OptLevel, Policy};
+use trueline_model::{EngineKind, OptLevel};
 
 /// The file's name.
 pub const FILE_NAME: &str = "trueline.toml";
@@ -21,8 +21,6 @@ pub struct Config {
     pub cflags: Vec<String>,
     /// Tracing engine.
     pub engine: Option<EngineKind>,
-    /// How the native engine reads line tables.
-    pub policy: Option<Policy>,
     /// Where hunts take programs from.
     pub generator: Option<String>,
     /// Workers of a hunt.
@@ -65,9 +63,34 @@ impl Config {
     }
 }
 
-/// The flag where one was given, else the file's value, else the default.
-pub fn choose<T: Clone>(flag: &[T], file: &[T], default: impl FnOnce() -> Vec<T>) -> Vec<T> {
-    [flag, file].into_iter().find(|list| !list.is_empty()).map_or_else(default, <[T]>::to_vec)
+/// Makes the file's values the defaults of every command that has the flag: what is typed still wins, and
+/// `--help` shows the value that will be used.
+pub fn apply(config: &Config, command: clap::Command) -> clap::Command {
+    let text = |value: &dyn ToString| value.to_string();
+    let one = |value: Option<String>| value.into_iter().collect::<Vec<_>>();
+    let defaults = [
+        ("cc", config.cc.clone()),
+        ("opt", config.opt.iter().map(|level| text(level)).collect()),
+        ("cflags", config.cflags.clone()),
+        ("engine", one(config.engine.map(|e| text(&e)))),
+        ("generator", one(config.generator.clone())),
+        ("jobs", one(config.jobs.map(|n| text(&n)))),
+        ("db", one(config.db.as_ref().map(|path| path.display().to_string()))),
+        ("max_steps", one(config.limits.max_steps.map(|n| text(&n)))),
+        ("time_limit", one(config.limits.seconds.map(|n| text(&n)))),
+    ];
+    let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |sub| {
+            defaults.iter().filter(|(_, values)| !values.is_empty()).fold(sub, |sub, (id, values)| {
+                let Some(arg) = sub.get_arguments().find(|a| a.get_id() == id) else { return sub };
+                // A flag that takes one value takes the file's first choice.
+                let many = matches!(arg.get_action(), clap::ArgAction::Append);
+                let values = if many { values.clone() } else { values[..1].to_vec() };
+                sub.mut_arg(*id, |arg| arg.default_values(values))
+            })
+        })
+    })
 }
 
 #[cfg(test)]
@@ -91,8 +114,17 @@ mod tests {
 
     #[test]
     fn a_flag_beats_the_file_and_the_file_beats_the_default() {
-        assert_eq!(choose(&[1], &[2], || vec![3]), [1]);
-        assert_eq!(choose(&[], &[2], || vec![3]), [2]);
-        assert_eq!(choose(&[], &[], || vec![3]), [3]);
+        let config: Config = toml::from_str("cc = [\"gcc-12\", \"clang-16\"]\njobs = 3\n").unwrap();
+        let list = clap::Arg::new("cc").long("cc").action(clap::ArgAction::Append).default_value("cc");
+        let single = clap::Arg::new("jobs").long("jobs").default_value("1");
+        let command = apply(&config, clap::Command::new("t").subcommand(clap::Command::new("hunt").args([list, single])));
+        let value = |words: &[&str], id: &str| {
+            let matches = command.clone().try_get_matches_from(words).unwrap();
+            let (_, sub) = matches.subcommand().unwrap();
+            sub.get_many::<String>(id).unwrap().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(value(&["t", "hunt"], "cc"), ["gcc-12", "clang-16"]);
+        assert_eq!(value(&["t", "hunt", "--cc", "tcc"], "cc"), ["tcc"]);
+        assert_eq!(value(&["t", "hunt"], "jobs"), ["3"]);
     }
 }

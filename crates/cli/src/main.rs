@@ -3,12 +3,13 @@
 //! Only flags, printing and exit codes live here; the work is in the library crates.
 
 mod commands;
+mod config;
 mod exit;
 mod fault;
 mod input;
 mod style;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
 
 /// Finds, explains and repairs what optimized builds tell debuggers wrongly.
@@ -21,7 +22,12 @@ struct Cli {
 
 fn main() -> ExitCode {
     exit::install_panic_hook();
-    let cli = Cli::parse();
+    let config = match config::Config::load() {
+        Ok(config) => config,
+        Err(error) => return exit::report(Err(error)),
+    };
+    let matches = config::apply(&config, Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     trueline_toolchain::sweep_stale();
     exit::report(commands::run(cli.command))
 }
