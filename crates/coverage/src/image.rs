@@ -23,6 +23,8 @@ pub struct Image {
     pub path: PathBuf,
     /// The identity the linker gave it, in hexadecimal.
     pub build_id: Vec<u8>,
+    /// True when it is always loaded at the addresses it states.
+    pub fixed_address: bool,
     /// The executable segment: address, offset in the file, bytes.
     pub text_address: u64,
     /// Where the segment starts in the file.
@@ -87,6 +89,7 @@ impl Image {
         Ok(Self {
             path: path.to_owned(),
             build_id,
+            fixed_address: file.kind() == object::ObjectKind::Executable,
             text_address: segment.address(),
             text_offset: segment.file_range().0,
             text,

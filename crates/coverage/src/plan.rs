@@ -11,12 +11,17 @@ use std::path::{Path, PathBuf};
 use trueline_model::{CodeFunction, CodeMap};
 
 /// Changes whenever the layout of the cached files, or what they mean, does.
-const VERSION: &str = "v1";
+const VERSION: &str = "v2";
 /// First bytes of a plan file; keep in step with `hook/blockhook.rs`.
 const MAGIC: u64 = 0x3130_4b4c_4254_5254;
 const PAGE: u64 = 4096;
 const BUCKET_SHIFT: u32 = 8;
 const BREAKPOINT: u8 = 0xcc;
+/// Where the stubs of position-dependent code lie: within reach of its jumps, and far above its heap.
+const STUBS_AT: u64 = 0x7000_0000;
+const STUB_SIZE: usize = 16;
+/// Bytes that a jump to a stub takes.
+const JUMP_SIZE: u64 = 5;
 
 /// A plan that lies in the cache.
 #[derive(Clone, Debug)]
@@ -91,9 +96,10 @@ impl Plan {
         let stored = StoredMap { image: image.path.clone(), files: names.map.files, functions: names.map.functions, runs };
         let (code, start) = whole_pages(image)?;
         let addresses: Vec<u64> = blocks.iter().map(|&(block, _)| block).collect();
-        let (plan, text) = lay_out(image, &addresses, code, start);
-        store(&stem.with_extension("plan"), &plan)?;
-        store(&stem.with_extension("text"), &text)?;
+        let layout = lay_out(image, &addresses, code, start);
+        store(&stem.with_extension("plan"), &layout.plan)?;
+        store(&stem.with_extension("text"), &layout.text)?;
+        store(&stem.with_extension("stub"), &layout.stubs)?;
         store(&stem.with_extension("map"), &serde_json::to_vec(&stored).expect("plain data"))
     }
 }
@@ -108,12 +114,28 @@ fn whole_pages(image: &Image) -> Result<(Vec<u8>, u64), CoverageError> {
     Ok((code, image.text_address - (image.text_offset - from)))
 }
 
-/// The plan file and the code with breakpoints.
-fn lay_out(image: &Image, blocks: &[u64], mut code: Vec<u8>, start: u64) -> (Vec<u8>, Vec<u8>) {
+/// What the preloaded library maps.
+struct Layout {
+    plan: Vec<u8>,
+    text: Vec<u8>,
+    stubs: Vec<u8>,
+}
+
+/// Lays out the plan, the patched code and the stubs its jumps lead to.
+fn lay_out(image: &Image, blocks: &[u64], mut code: Vec<u8>, start: u64) -> Layout {
     let buckets = (code.len() >> BUCKET_SHIFT) + 1;
-    let mut plan = Vec::with_capacity(96 + buckets * 4 + blocks.len() * 5);
-    let head =
-        [MAGIC, blocks.len() as u64, 0, start, code.len() as u64, u64::from(BUCKET_SHIFT), buckets as u64, image.build_id.len() as u64];
+    let mut plan = Vec::with_capacity(96 + buckets * 4 + blocks.len() * 12);
+    let stubs_at = if image.fixed_address { STUBS_AT } else { 0 };
+    let head = [
+        MAGIC,
+        blocks.len() as u64,
+        stubs_at,
+        start,
+        code.len() as u64,
+        u64::from(BUCKET_SHIFT),
+        buckets as u64,
+        image.build_id.len() as u64,
+    ];
     head.iter().for_each(|word| plan.extend(word.to_le_bytes()));
     let mut id = image.build_id.clone();
     id.resize(32, 0);
@@ -124,11 +146,40 @@ fn lay_out(image: &Image, blocks: &[u64], mut code: Vec<u8>, start: u64) -> (Vec
         plan.extend((first as u32).to_le_bytes());
     }
     offsets.iter().for_each(|offset| plan.extend(offset.to_le_bytes()));
-    for &offset in &offsets {
-        plan.push(code[offset as usize]);
-        code[offset as usize] = BREAKPOINT;
+    plan.resize(plan.len().next_multiple_of(8), 0);
+    let original = code.clone();
+    let mut stubs = if image.fixed_address { vec![0; PAGE as usize + blocks.len() * STUB_SIZE] } else { Vec::new() };
+    if image.fixed_address {
+        stubs[..6].copy_from_slice(&[0xff, 0x25, 0, 0, 0, 0]);
     }
-    (plan, code)
+    for (index, &block) in blocks.iter().enumerate() {
+        let at = (block - start) as usize;
+        let mut bytes = [0u8; 8];
+        let length = bytes.len().min(original.len() - at);
+        bytes[..length].copy_from_slice(&original[at..at + length]);
+        plan.extend(bytes);
+        let end = range_at(image, block).map_or(block, |range| image.ranges[range].end);
+        let room = blocks.get(index + 1).map_or(end, |&next| next.min(end)) - block;
+        if image.fixed_address && room >= JUMP_SIZE && at + 8 <= code.len() {
+            let stub = PAGE as usize + index * STUB_SIZE;
+            code[at] = 0xe9;
+            code[at + 1..at + 5].copy_from_slice(&displacement(block + JUMP_SIZE, STUBS_AT + stub as u64));
+            // lea rsp, [rsp - 0x80]; push index; jmp to the trampoline on the first page
+            stubs[stub..stub + 5].copy_from_slice(&[0x48, 0x8d, 0x64, 0x24, 0x80]);
+            stubs[stub + 5] = 0x68;
+            stubs[stub + 6..stub + 10].copy_from_slice(&(index as u32).to_le_bytes());
+            stubs[stub + 10] = 0xe9;
+            stubs[stub + 11..stub + 15].copy_from_slice(&displacement(STUBS_AT + stub as u64 + 15, STUBS_AT));
+        } else {
+            code[at] = BREAKPOINT;
+        }
+    }
+    Layout { plan, text: code, stubs }
+}
+
+/// The operand of a jump whose next instruction is at `from`.
+fn displacement(from: u64, to: u64) -> [u8; 4] {
+    (to.wrapping_sub(from) as u32).to_le_bytes()
 }
 
 /// Writes a file under another name first, so that a reader never sees half of it.

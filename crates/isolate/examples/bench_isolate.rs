@@ -86,7 +86,9 @@ impl Run {
         let candidates = pass_switches(&self.compiler, &program, &all_flags)?;
         let judge_flags = |extra: &[String]| judge.judge_with(&program, extra);
         let before_switches = cpu_time();
-        let switches = switch_witnesses(&program, &all_flags, &candidates, &judge_flags, &self.coverage, &mut within)?;
+        // At most a third of the time for switches: the search needs the rest.
+        let mut within_third = || cpu_time() - before_switches < self.budget / 3;
+        let switches = switch_witnesses(&program, &all_flags, &candidates, &judge_flags, &self.coverage, &mut within_third)?;
         let switch_cpu = cpu_time() - before_switches;
         let search = Search {
             program: &program,
