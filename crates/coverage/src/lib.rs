@@ -1,7 +1,14 @@
 //! Measures which parts of a compiler a compilation runs.
+//!
+//! Two back ends behind [`trueline_model::Coverage`]: [`StockCoverage`] watches the basic blocks of an
+//! unmodified gcc or clang, [`GcovCoverage`] reads the counters of one built for it. Sets of covered units
+//! are [`trueline_model::CoverageSet`]s: join, compare, count; a [`trueline_model::CodeMap`] names them.
+//!
+//! Deliberately absent: what the sets mean (witnesses, ranking, reach are the callers').
 
 mod error;
 mod gcc;
+mod gcov;
 mod hook;
 mod image;
 mod llvm;
@@ -12,5 +19,6 @@ mod stock;
 mod survey;
 
 pub use error::CoverageError;
+pub use gcov::GcovCoverage;
 pub use plan::cache_dir;
 pub use stock::{Measurement, StockCoverage};

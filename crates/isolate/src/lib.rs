@@ -7,10 +7,12 @@
 //! debug-information invariant is (a [`trueline_model::Interesting`] judges it), and printing.
 
 mod failure;
+mod lexical;
 mod mutate;
 mod oracle_code;
 mod passes;
 mod rank;
+mod report;
 mod rule;
 mod search;
 mod select;
@@ -20,7 +22,8 @@ pub use failure::{Failure, FailureError, FailureJudge, FailureKind, Setting, dia
 pub use mutate::Sites;
 pub use oracle_code::OracleCode;
 pub use passes::pass_switches;
-pub use rank::{Level, Passing, Suspect, ochiai, place, rank, reports_diagnostics};
+pub use rank::{Aggregate, Level, Passing, Suspect, ochiai, place, rank, reports_diagnostics};
+pub use report::{Report, diff};
 pub use rule::{ConstantChange, Modifier, Qualifier, Rule};
 pub use search::{Event, Found, Search, SearchError, Strategy, Witness};
 pub use select::{RuleSelector, acceptance, success_probability};

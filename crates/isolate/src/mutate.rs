@@ -44,7 +44,7 @@ impl Sites {
         self.by_rule.is_empty()
     }
 
-    fn add(&mut self, rule: Rule, edit: impl for<'e> FnOnce(&'e mut Edits) -> &'e mut Edits) {
+    pub(crate) fn add(&mut self, rule: Rule, edit: impl for<'e> FnOnce(&'e mut Edits) -> &'e mut Edits) {
         let mut edits = Edits::new();
         edit(&mut edits);
         self.by_rule.entry(rule).or_default().push(edits);

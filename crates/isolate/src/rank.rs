@@ -1,5 +1,9 @@
-//! From coverage to suspicion (DiWi, section 3.3): Ochiai per unit, the mean over the units of a file or
+//! From coverage to suspicion (DiWi, section 3.3): Ochiai per unit, gathered over the units of a file or
 //! function that the failing compilation runs. Pure.
+//!
+//! The paper gathers by the mean. A mean over few units is noise: a helper file of three blocks that one
+//! witness happens to miss outranks the pass of a thousand. The default therefore weighs the mean's excess
+//! over an innocent unit's suspicion by the root of the number of units, as a standard error would.
 
 use serde::Serialize;
 use std::collections::HashMap;
@@ -14,6 +18,15 @@ pub enum Level {
     Function,
 }
 
+/// How the suspicion of units makes that of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Aggregate {
+    /// The mean, as in the paper.
+    Mean,
+    /// The mean's excess over a unit that every passing compilation runs, times the root of the units' number.
+    Evidence,
+}
+
 /// A suspect.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suspect {
@@ -24,7 +37,7 @@ pub struct Suspect {
     /// The function, in a ranking of functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Mean suspicion of its units.
+    /// Its suspicion.
     pub score: f64,
     /// How many of its units the failing compilation ran.
     pub statements: usize,
@@ -46,7 +59,15 @@ pub fn ochiai(passing: f64) -> f64 {
 }
 
 /// Ranks files or functions; `excluded` says which files do not rank at all.
-pub fn rank(failing: &CoverageSet, passing: &[Passing<'_>], map: &CodeMap, level: Level, excluded: impl Fn(&str) -> bool) -> Vec<Suspect> {
+pub fn rank(
+    failing: &CoverageSet,
+    passing: &[Passing<'_>],
+    map: &CodeMap,
+    level: Level,
+    aggregate: Aggregate,
+    excluded: impl Fn(&str) -> bool,
+) -> Vec<Suspect> {
+    let innocent = ochiai(passing.iter().map(|p| p.weight).sum());
     let mut sums: HashMap<u32, (f64, usize)> = HashMap::new();
     for unit in failing.iter() {
         let Some(&function) = map.unit_functions.get(unit as usize) else { continue };
@@ -59,6 +80,10 @@ pub fn rank(failing: &CoverageSet, passing: &[Passing<'_>], map: &CodeMap, level
         entry.0 += ochiai(run_by);
         entry.1 += 1;
     }
+    let gather = |sum: f64, units: usize| match aggregate {
+        Aggregate::Mean => sum / units as f64,
+        Aggregate::Evidence => (sum - innocent * units as f64) / (units as f64).sqrt(),
+    };
     let suspects = sums.into_iter().map(|(key, (sum, units))| {
         let (file, function) = match level {
             Level::File => (&map.files[key as usize], None),
@@ -67,7 +92,7 @@ pub fn rank(failing: &CoverageSet, passing: &[Passing<'_>], map: &CodeMap, level
                 (&map.files[function.file as usize], Some(function.name.clone()))
             }
         };
-        Suspect { rank: 0, file: file.clone(), function, score: sum / units as f64, statements: units }
+        Suspect { rank: 0, file: file.clone(), function, score: gather(sum, units), statements: units }
     });
     place(suspects.filter(|suspect| !excluded(&suspect.file)).collect())
 }
@@ -119,7 +144,7 @@ mod tests {
         let failing = set(&[0, 1, 2, 3]);
         let (one, two) = (set(&[2, 3, 0]), set(&[2, 3, 4]));
         let passing = [Passing { covered: &one, weight: 1.0 }, Passing { covered: &two, weight: 1.0 }];
-        let ranking = rank(&failing, &passing, &map(), Level::File, |_| false);
+        let ranking = rank(&failing, &passing, &map(), Level::File, Aggregate::Mean, |_| false);
         let files: Vec<&str> = ranking.iter().map(|s| s.file.as_str()).collect();
         assert_eq!(files, ["a.cc", "b.cc"], "c.cc is not run by the failing program");
         assert!((ranking[0].score - (1.0 / 2f64.sqrt() + 1.0) / 2.0).abs() < 1e-12);
@@ -128,11 +153,23 @@ mod tests {
     }
 
     #[test]
+    fn evidence_prefers_many_suspect_units_to_few() {
+        let map = CodeMap { unit_functions: vec![0, 0, 0, 0, 1], ..map() };
+        let failing = set(&[0, 1, 2, 3, 4]);
+        let witness = set(&[]);
+        let passing = [Passing { covered: &witness, weight: 1.0 }];
+        let mean = rank(&failing, &passing, &map, Level::File, Aggregate::Mean, |_| false);
+        assert_eq!(mean.iter().map(|s| s.rank).collect::<Vec<_>>(), [2, 2]);
+        let evidence = rank(&failing, &passing, &map, Level::File, Aggregate::Evidence, |_| false);
+        assert_eq!(evidence.iter().map(|s| (s.rank, s.file.as_str())).collect::<Vec<_>>(), [(1, "a.cc"), (2, "b.cc")]);
+    }
+
+    #[test]
     fn equal_scores_share_the_worst_place() {
         let failing = set(&[0, 2, 4]);
-        let ranking = rank(&failing, &[], &map(), Level::File, |file| file == "c.cc");
+        let ranking = rank(&failing, &[], &map(), Level::File, Aggregate::Mean, |file| file == "c.cc");
         assert_eq!(ranking.iter().map(|s| s.rank).collect::<Vec<_>>(), [2, 2]);
-        let ranking = rank(&failing, &[], &map(), Level::Function, |_| false);
+        let ranking = rank(&failing, &[], &map(), Level::Function, Aggregate::Mean, |_| false);
         assert_eq!(ranking.iter().map(|s| s.rank).collect::<Vec<_>>(), [3, 3, 3]);
         assert_eq!(ranking[0].function.as_deref(), Some("f"));
     }

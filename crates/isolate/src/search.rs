@@ -233,9 +233,15 @@ impl Search<'_> {
     }
 
     fn seed_of(&self, program: Program, rules: Vec<Rule>) -> Result<Seed, SearchError> {
-        let unit = trueline_c::parse(&program)?;
-        let protected = if self.protect_output { OracleCode::of_output(&unit) } else { OracleCode::none() };
-        let sites = Sites::find(&unit, &protected);
+        let sites = match trueline_c::parse(&program) {
+            Ok(unit) => {
+                let protected = if self.protect_output { OracleCode::of_output(&unit) } else { OracleCode::none() };
+                Sites::find(&unit, &protected)
+            }
+            // The compiler under test took it, so it is C of some kind.
+            Err(trueline_c::ParseError::Syntax { .. }) => Sites::find_by_tokens(&program.source),
+            Err(error) => return Err(error.into()),
+        };
         Ok(Seed { program, rules, sites, tried: HashMap::new() })
     }
 }

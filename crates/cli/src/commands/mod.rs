@@ -3,6 +3,7 @@
 mod check;
 mod doctor;
 mod hunt;
+mod isolate;
 mod manual;
 mod merge;
 mod mutate;
@@ -33,6 +34,7 @@ pub enum Command {
     Passes(passes::Args),
     Triage(Box<triage::Args>),
     Reduce(Box<reduce::Args>),
+    Isolate(Box<isolate::Args>),
 }
 
 /// Runs one.
@@ -51,5 +53,6 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Passes(args) => passes::run(args),
         Command::Triage(args) => triage::run(*args),
         Command::Reduce(args) => reduce::run(*args),
+        Command::Isolate(args) => isolate::run(*args),
     }
 }

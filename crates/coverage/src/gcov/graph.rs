@@ -1,0 +1,178 @@
+//! Control-flow graphs from gcov's notes, and which of their blocks ran, from its counters. Only arcs off
+//! a spanning tree are counted; the rest follows because what flows into a block flows out of it.
+
+use super::records::{FileKind, Reader, tag};
+use crate::CoverageError;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A function of the compiler.
+#[derive(Debug, Default)]
+pub(super) struct Function {
+    pub name: String,
+    pub checksums: (u32, u32),
+    pub arcs: Vec<Arc>,
+    pub blocks: Vec<Block>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    /// Source lines by file.
+    pub lines: Vec<(String, u32)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arc {
+    from: usize,
+    to: usize,
+    on_tree: bool,
+}
+
+/// One notes file.
+#[derive(Debug)]
+pub(super) struct Notes {
+    pub stamp: u32,
+    pub functions: HashMap<u32, Function>,
+}
+
+impl Notes {
+    pub fn read(data: &[u8], path: &Path) -> Result<Self, CoverageError> {
+        let mut reader = Reader::open(data, FileKind::Notes, path)?;
+        reader.string()?;
+        reader.word()?;
+        let mut functions: HashMap<u32, Function> = HashMap::new();
+        let mut current = None;
+        while let Some(mut record) = reader.record()? {
+            let body = &mut record.body;
+            if record.tag == tag::FUNCTION {
+                let ident = body.word()?;
+                let checksums = (body.word()?, body.word()?);
+                functions.insert(ident, Function { name: body.string()?, checksums, ..Function::default() });
+                current = Some(ident);
+                continue;
+            }
+            let Some(function) = current.and_then(|ident| functions.get_mut(&ident)) else { continue };
+            match record.tag {
+                tag::BLOCKS => {
+                    let count = body.word()? as usize;
+                    function.blocks.resize_with(count.min(1 << 24), Block::default);
+                }
+                tag::ARCS => {
+                    let from = body.word()? as usize;
+                    while !body.is_empty() {
+                        let (to, flags) = (body.word()? as usize, body.word()?);
+                        if from >= function.blocks.len() || to >= function.blocks.len() {
+                            return Err(body.bad("an arc leads nowhere"));
+                        }
+                        function.arcs.push(Arc { from, to, on_tree: flags & 1 != 0 });
+                    }
+                }
+                tag::LINES => {
+                    let block = body.word()? as usize;
+                    let mut file = String::new();
+                    loop {
+                        let line = body.word()?;
+                        if line != 0 {
+                            let slot = function.blocks.get_mut(block).ok_or_else(|| reader.bad("lines of a block that is not there"))?;
+                            slot.lines.push((file.clone(), line));
+                            continue;
+                        }
+                        file = body.string()?;
+                        if file.is_empty() {
+                            break;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { stamp: reader.stamp, functions })
+    }
+
+    /// Which blocks of which functions ran: (ident, block) pairs.
+    pub fn executed(&self, counters: &[u8], path: &Path) -> Result<Vec<(u32, usize)>, CoverageError> {
+        let mut reader = Reader::open(counters, FileKind::Counters, path)?;
+        if reader.stamp != self.stamp {
+            return Err(reader.bad("counters of another compilation than the notes"));
+        }
+        let mut current = None;
+        let mut executed = Vec::new();
+        while let Some(mut record) = reader.record()? {
+            match record.tag {
+                tag::FUNCTION if record.length >= 12 => {
+                    let ident = record.body.word()?;
+                    let checksums = (record.body.word()?, record.body.word()?);
+                    current = self.functions.get(&ident).filter(|f| f.checksums == checksums).map(|f| (ident, f));
+                }
+                tag::ARC_COUNTERS if record.length > 0 => {
+                    let Some((ident, function)) = current else { continue };
+                    let mut counts = Vec::new();
+                    while !record.body.is_empty() {
+                        counts.push(record.body.counter()?);
+                    }
+                    executed.extend(function.run_blocks(&counts).into_iter().map(|block| (ident, block)));
+                }
+                _ => {}
+            }
+        }
+        Ok(executed)
+    }
+}
+
+impl Function {
+    /// The blocks with a count above zero, by conservation of flow.
+    fn run_blocks(&self, counted: &[u64]) -> Vec<usize> {
+        let mut counts = counted.iter();
+        let mut arcs: Vec<Option<i128>> =
+            self.arcs.iter().map(|arc| if arc.on_tree { None } else { counts.next().map(|c| i128::from(*c)) }).collect();
+        let mut blocks: Vec<Option<i128>> = vec![None; self.blocks.len()];
+        let mut into: Vec<Vec<usize>> = vec![Vec::new(); self.blocks.len()];
+        let mut out: Vec<Vec<usize>> = vec![Vec::new(); self.blocks.len()];
+        for (index, arc) in self.arcs.iter().enumerate() {
+            out[arc.from].push(index);
+            into[arc.to].push(index);
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for block in 0..blocks.len() {
+                for side in [&into[block], &out[block]] {
+                    if side.is_empty() {
+                        continue;
+                    }
+                    let unknown: Vec<usize> = side.iter().copied().filter(|&arc| arcs[arc].is_none()).collect();
+                    let known: i128 = side.iter().filter_map(|&arc| arcs[arc]).sum();
+                    match (blocks[block], unknown.as_slice()) {
+                        (None, []) => {
+                            blocks[block] = Some(known);
+                            changed = true;
+                        }
+                        (Some(total), [single]) => {
+                            arcs[*single] = Some((total - known).max(0));
+                            changed = true;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        (0..blocks.len()).filter(|&block| blocks[block].is_some_and(|count| count > 0)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_off_the_tree_determine_the_rest() {
+        // entry 0 -> 2 -> {3, 4} -> 1 exit; only 2 -> 3 is counted, and the return arc is implicit.
+        let arc = |from, to, on_tree| Arc { from, to, on_tree };
+        let blocks = (0..5).map(|_| Block::default()).collect();
+        let arcs = vec![arc(0, 2, false), arc(2, 3, false), arc(2, 4, true), arc(3, 1, true), arc(4, 1, true)];
+        let function = Function { arcs, blocks, ..Function::default() };
+        assert_eq!(function.run_blocks(&[5, 5]), [0, 1, 2, 3]);
+        assert_eq!(function.run_blocks(&[5, 2]), [0, 1, 2, 3, 4]);
+        assert_eq!(function.run_blocks(&[0, 0]), Vec::<usize>::new());
+    }
+}
