@@ -17,6 +17,9 @@ const MAX_LEAVES: usize = 5;
 /// Unary operators in a row before a binary one is forced (the counter the paper mentions).
 const MAX_UNARY_RUN: usize = 2;
 
+/// Chance that arithmetic operators are tried before comparisons and logical ones.
+const ARITHMETIC_FIRST: f64 = 0.75;
+
 /// The types that literals can have.
 pub(crate) const LITERAL_TYPES: [IntType; 4] = [IntType::INT, IntType::UNSIGNED, IntType::LONG, IntType::UNSIGNED_LONG];
 
@@ -78,6 +81,10 @@ fn grow_unary((expr, values): &(Expr, ValueSet), dice: &mut Dice) -> Option<(Exp
 fn grow_binary(left: (Expr, ValueSet), right: (Expr, ValueSet), dice: &mut Dice) -> (Expr, ValueSet) {
     let mut ops = BINARY;
     dice.shuffle(&mut ops);
+    // Comparisons are always defined and would win too often: what is left of an expression is then one bit.
+    if dice.chance(ARITHMETIC_FIRST) {
+        ops.sort_by_key(|op| op.is_comparison() || op.is_logical());
+    }
     let (op, set) = ops
         .into_iter()
         .find_map(|op| binary_set(op, &left.1, &right.1).map(|set| (op, set)))

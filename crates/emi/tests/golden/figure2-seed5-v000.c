@@ -3,17 +3,17 @@ char a = 9;
 int b, c = 9, d, e;
 void fn1() {
     {
-      int tl_0_0 = (((-4) >> e) + (~(a & c)));
-      signed char tl_0_1 = ((d >> b) | (c >= tl_0_0));
-      int tl_0_2 = (b >= a);
-      if ((!(tl_0_2 == 0)) || ((tl_0_1 != d) || (((-((c & tl_0_2) > e)) >> (tl_0_1 & tl_0_0)) >= 0))) {
+      int tl_0_0 = ((c >= a) + ((-4) >> e));
+      signed char tl_0_1 = (((e % c) - 65536UL) && (((!a) < (-tl_0_0)) | b));
+      int tl_0_2 = d;
+      if (!(!(tl_0_1 <= a))) {
         tl_0_0 = e;
         tl_0_1 = a;
         tl_0_2 = b;
-        e = (b > c);
-        a = (((e || tl_0_0) < tl_0_2) + (-(c || d)));
-        b = (((b < e) << c) & (tl_0_2 <= tl_0_0));
-        while (d > e) {
+        e = (((~tl_0_2) >> tl_0_0) >> d);
+        a = ((tl_0_2 ^ (d | 9L)) ^ c);
+        b = (e ^ (c >> tl_0_2));
+        if (tl_0_1 == 10) {
           printf("%d\n", (int)a);
         }
       }
@@ -23,15 +23,15 @@ void fn1() {
     }
     unsigned f = 1;
     {
-      unsigned int tl_1_0 = (e - (((~b) ^ (a != d)) >= c));
-      int tl_1_1 = (((long long)(tl_1_0 % c)) == ((f << b) > e));
-      if (a != 8) {
+      unsigned int tl_1_0 = (((c ^ (!(~b))) ^ e) >> (a >> d));
+      int tl_1_1 = ((~((tl_1_0 & c) << e)) * (-a));
+      if (f <= 2U) {
         tl_1_0 = f;
         tl_1_1 = c;
-        f = ((tl_1_1 << b) + a);
-        c = (e && 4194304U);
-        while (e >= 76) {
-          __builtin_abort();
+        f = ((tl_1_1 % tl_1_0) + ((d | f) | c));
+        c = a;
+        if (c == b) {
+          printf("%d\n", (int)c);
         }
       }
       f = tl_1_0;
@@ -46,17 +46,17 @@ void fn1() {
     }
     for (; a != 6; a--) {
       {
-        int tl_3_0 = (((-(!c)) >= (g | f)) || h);
-        unsigned int tl_3_1 = (((_Bool)(-9223372036854775807L - 1)) << h);
-        signed char tl_3_2 = (((!(c + (g == b))) ^ tl_3_1) || a);
-        if ((!(d <= (-76))) || ((b == (-1)) && (g != 9))) {
+        int tl_3_0 = ((g | f) % (h ^ c));
+        unsigned int tl_3_1 = c;
+        signed char tl_3_2 = (8 - (g & b));
+        if (c >= e) {
           tl_3_0 = g;
           tl_3_1 = f;
           tl_3_2 = a;
-          g = ((c ^ (h != e)) >= (64 <= d));
-          f = ((((c > tl_3_1) << (1543327701U == tl_3_2)) - e) && ((_Bool)h));
-          a = (e && (g && c));
-          while (!(!(tl_3_0 == 94))) {
+          g = ((c ^ (f * d)) / 1L);
+          f = (((!g) & 0U) & tl_3_0);
+          a = (g || 14U);
+          if ((g <= tl_3_1) || ((b < b) || (a >= 2))) {
             printf("%d\n", (int)a);
           }
         }
@@ -72,11 +72,11 @@ void fn1() {
         }
         int *i = &h;
         {
-          signed char tl_5_0 = ((d % c) || b);
-          if (a != 0) {
+          signed char tl_5_0 = ((d % c) & b);
+          if (g < c) {
             tl_5_0 = a;
-            a = (f && ((-(!(g - d))) / 6L));
-            if (!((b < 1) && (h <= 5))) {
+            a = (g | (e << d));
+            if (((-a) * 5UL) < g) {
               printf("%d\n", (int)a);
             }
           }
@@ -85,15 +85,15 @@ void fn1() {
         for (;;) {
           if (f != 2U) {
             {
-            if ((b > 1) || (b != 1)) {
+            if (((b >= ((c % (g | 128)) * e)) == d) || (d != 1)) {
               if (d <= 8)
                 {
                   {
-                    int tl_8_0 = ((~e) > g);
-                    if (h != f) {
+                    int tl_8_0 = ((~e) ^ g);
+                    if (!(!(c != b))) {
                       tl_8_0 = e;
-                      e = ((8674015766267157083L <= c) + g);
-                      while (!((tl_8_0 <= f) || (d != b))) {
+                      e = (e / 8192);
+                      if (!(b != 53)) {
                         printf("%d\n", (int)e);
                       }
                     }
@@ -108,14 +108,14 @@ void fn1() {
           }
         }
         {
-          int tl_10_0 = (((c < b) & ((!d) && f)) + h);
-          int tl_10_1 = (d || e);
-          if (d < 64) {
+          int tl_10_0 = (h + ((!d) * ((c < b) % f)));
+          int tl_10_1 = ((!(tl_10_0 + h)) | (c - (f / 7)));
+          if ((a >= (-43)) || (a == 10)) {
             tl_10_0 = b;
             tl_10_1 = h;
-            b = ((((unsigned long long)a) | ((-(b && tl_10_1)) <= 9223372036854775807L)) * (d <= g));
-            h = (16 && d);
-            if (tl_10_1 <= (-43)) {
+            b = (h || d);
+            h = (67108864 | (a * tl_10_1));
+            while ((h <= 67108953) && (g == (-13))) {
               printf("%d\n", (int)b);
             }
           }
@@ -130,10 +130,8 @@ int main() {
     if (a >= 9) {
       fn1();
     }
-    if (((e == (-62)) && ((e & (a & (-b))) > (-97))) && ((c != 121) || (c > a))) {
-      d = c;
-      d &= ((long long)((unsigned int)d));
-      a++;
+    if (((e == (-62)) && ((e | (~(a & (-b)))) > (-2))) && ((a == a) && (b >= b))) {
+      a ^= a;
     }
     printf("%d %d %d\n", a, c, e);
     if (d < a) {
