@@ -25,7 +25,8 @@ fn variants_are_written_and_described_as_one_json_document() {
     let scratch = Scratch::new().unwrap();
     let file = scratch.write("seed.c", SEED).unwrap();
     let out = scratch.join("out");
-    let outcome = trueline(&["mutate", &file.to_string_lossy(), "--out", &out.to_string_lossy(), "--variants", "3", "--seed", "4", "--json"]);
+    let outcome =
+        trueline(&["mutate", &file.to_string_lossy(), "--out", &out.to_string_lossy(), "--variants", "3", "--seed", "4", "--json"]);
     if outcome.stderr_text().contains("MemorySanitizer") {
         println!("skipped: {}", outcome.stderr_text());
         return;

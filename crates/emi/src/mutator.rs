@@ -50,6 +50,9 @@ const MIN_POINTS: usize = 3;
 /// compilers throw away must not crowd out what they have to keep.
 const DEAD_SKIPPED: f64 = 0.5;
 
+/// Draws of another point when a round's own points give nothing.
+const BORROW_TRIES: usize = 64;
+
 /// Makes variants. Holds the profiling compiler, so keep one for many programs; it may be shared by threads.
 #[derive(Debug)]
 pub struct Mutator {
@@ -187,18 +190,24 @@ impl Mutator {
         let mut number = 0;
         let mut all = Vec::with_capacity(rounds.len());
         for (round, chosen) in rounds.iter().enumerate() {
-            let mut chosen: Vec<usize> = chosen.iter().copied().filter(|p| self.usable(&visits[p].1)).collect();
-            if chosen.is_empty() {
-                // Its own points were all unusable: it borrows one of another round's.
-                chosen.extend(Dice::new(seed, 3 << 32 | round as u64).pick(&usable));
-            }
+            let own = chosen.iter().copied().filter(|p| self.usable(&visits[p].1));
             let mut insertions = Vec::new();
-            for p in chosen {
+            for p in own {
                 let mut dice = Dice::new(seed, (4 + round as u64) << 32 | p as u64);
                 if let Some(insertion) = self.insertion(unit, visits[&p], prefix, number, round as u32, &mut dice) {
                     insertions.push(insertion);
                     number += 1;
                 }
+            }
+            // Its own points gave nothing: it borrows one of another round's, so that no variant equals the one before.
+            let mut dice = Dice::new(seed, 3 << 32 | round as u64);
+            for _ in 0..BORROW_TRIES {
+                if !insertions.is_empty() {
+                    break;
+                }
+                let borrowed = dice.pick(&usable).map(|p| visits[p]);
+                insertions.extend(borrowed.and_then(|visit| self.insertion(unit, visit, prefix, number, round as u32, &mut dice)));
+                number += insertions.len() as u32;
             }
             all.push(insertions);
         }
