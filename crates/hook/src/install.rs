@@ -3,7 +3,7 @@
 
 use crate::capi::{self, Api};
 use crate::image::{self, Image};
-use crate::patch::{Frame, Pool};
+use crate::patch::{Frame, Pool, When};
 use crate::recorder::{PassHook, Recorder, Unit, Watch};
 use crate::stream::Stream;
 use crate::unwind::Unwinder;
@@ -11,7 +11,6 @@ use crate::wire::{EventKind, MAGIC, Record};
 use std::cell::UnsafeCell;
 use std::path::Path;
 use std::sync::OnceLock;
-use std::thread::ThreadId;
 
 /// The oldest version whose symbols and layouts were checked.
 const OLDEST: u32 = 13;
@@ -19,7 +18,7 @@ const OLDEST: u32 = 13;
 /// The recorder belongs to the thread that loaded the library, which is the one that runs passes; events
 /// of other threads are not ours.
 struct Owned {
-    thread: ThreadId,
+    thread: u64,
     recorder: UnsafeCell<Recorder>,
 }
 
@@ -30,10 +29,18 @@ unsafe impl Send for Owned {}
 
 static RECORDER: OnceLock<Owned> = OnceLock::new();
 
+/// A number that tells threads apart: the address of the thread's control block, which costs one load.
+fn this_thread() -> u64 {
+    let at: u64;
+    // SAFETY: the first word of the thread control block is its own address on x86-64 Linux.
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) at, options(nostack, readonly, preserves_flags)) };
+    at
+}
+
 /// Runs `action` on the recorder when this is its thread.
 fn with(action: impl FnOnce(&mut Recorder)) {
     if let Some(owned) = RECORDER.get()
-        && std::thread::current().id() == owned.thread
+        && this_thread() == owned.thread
     {
         // SAFETY: one thread, and hooks do not nest: nothing the recorder calls is hooked.
         action(unsafe { &mut *owned.recorder.get() });
@@ -223,7 +230,7 @@ fn pass_of(name: &str) -> Option<PassHook> {
         || class.contains("Lint")
     {
         Watch::Pure
-    } else if class.contains("Debugify") {
+    } else if class.contains("Debugify") || class.contains("Wrapper") || class.contains("Repeated") || class.contains("Adaptor") {
         Watch::Ignore
     } else {
         Watch::Observe
@@ -288,12 +295,14 @@ pub fn install(output: &Path) {
     if unwinder.is_none() {
         losses.push("call sites are unknown: libLLVM has no unwind table".to_owned());
     }
-    let mut recorder = Recorder::new(api, stream, unwinder, all_preserved);
+    let mut recorder = Recorder::new(api, stream, unwinder, all_preserved, pool.switch());
     for (pass, _) in &targets.passes {
         recorder.passes.push(PassHook { name: pass.name.clone(), unit: pass.unit, watch: pass.watch });
     }
     for (hook, (at, size)) in &targets.calls {
-        if let Err(reason) = pool.observe(*at, *size, before_call, *hook as u32) {
+        // Deaths between passes matter too: they end what is known of a function.
+        let when = if *hook == Hook::Destroy { When::Always } else { When::On };
+        if let Err(reason) = pool.observe(*at, *size, before_call, *hook as u32, when) {
             if hook.required() {
                 recorder.emit(&Record::Refused(format!("{} of {} cannot be hooked: {reason}", hook.prefixes()[0], image.path)));
                 return recorder.finish();
@@ -307,7 +316,7 @@ pub fn install(output: &Path) {
         }
     }
     recorder.emit(&Record::Header { major, library: image.path.clone(), losses });
-    let owned = Owned { thread: std::thread::current().id(), recorder: UnsafeCell::new(recorder) };
+    let owned = Owned { thread: this_thread(), recorder: UnsafeCell::new(recorder) };
     let _ = RECORDER.set(owned);
     // SAFETY: registers a plain function to run at exit.
     unsafe { libc::atexit(at_exit) };

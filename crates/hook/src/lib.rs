@@ -12,6 +12,8 @@ pub mod wire;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod capi;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod fast;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod image;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod install;
@@ -29,6 +31,30 @@ mod unwind;
 /// Names the file that the records go to. Without it the library does nothing at all.
 pub const OUTPUT_VARIABLE: &str = "TRUELINE_HOOK_OUT";
 
+/// The file beside a stream that holds its last records until they are written out.
+fn tail_of(path: &std::path::Path) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tail");
+    name.into()
+}
+
+/// The bytes of a stream, with the records that a crash kept from being written out.
+pub fn read_stream(path: &std::path::Path) -> Vec<u8> {
+    let mut bytes = std::fs::read(path).unwrap_or_default();
+    let tail = std::fs::read(tail_of(path)).unwrap_or_default();
+    if let Some((length, rest)) = tail.split_first_chunk::<8>() {
+        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(0);
+        bytes.extend_from_slice(rest.get(..length).unwrap_or_default());
+    }
+    bytes
+}
+
+/// Removes a stream.
+pub fn remove_stream(path: &std::path::Path) {
+    let _ = std::fs::remove_file(path);
+    let _ = std::fs::remove_file(tail_of(path));
+}
+
 /// Runs when the library is loaded, after the loader has mapped and relocated libLLVM.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[used]
@@ -36,6 +62,9 @@ pub const OUTPUT_VARIABLE: &str = "TRUELINE_HOOK_OUT";
 static ON_LOAD: extern "C" fn() = {
     extern "C" fn on_load() {
         if let Some(path) = std::env::var_os(OUTPUT_VARIABLE) {
+            // Children must not write to the same file: a crashing `opt` starts a symbolizer, which has a libLLVM too.
+            // SAFETY: this runs before `main`, when there is no other thread that could read the environment.
+            unsafe { std::env::remove_var(OUTPUT_VARIABLE) };
             install::install(std::path::Path::new(&path));
         }
     }

@@ -49,6 +49,15 @@ const RESTORE: [u8; 15] = [0x5d, 0x5b, 0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41,
 const POOL: usize = 256 << 10;
 const JUMP: usize = 5;
 
+/// When a hook is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Always.
+    Always,
+    /// While the switch is on.
+    On,
+}
+
 /// Executable memory within reach of a 32-bit jump from the image.
 pub struct Pool {
     at: u64,
@@ -67,8 +76,14 @@ impl Pool {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
             // SAFETY: a fresh anonymous mapping that replaces nothing.
             let at = unsafe { libc::mmap(hint as *mut libc::c_void, POOL, protection, flags, -1, 0) };
-            (at != libc::MAP_FAILED).then_some(Self { at: at as u64, used: 0 })
+            // The first bytes are the switch that stubs ask before they do anything.
+            (at != libc::MAP_FAILED).then_some(Self { at: at as u64, used: 16 })
         })
+    }
+
+    /// The switch: while it is 0, hooks made with [`When::On`] go straight to their function.
+    pub fn switch(&self) -> *mut u8 {
+        self.at as *mut u8
     }
 
     fn here(&self) -> u64 {
@@ -87,9 +102,17 @@ impl Pool {
     }
 
     /// Hooks `target` so that `before` runs first.
-    pub fn observe(&mut self, target: u64, size: u64, before: BeforeFn, id: u32) -> Result<(), &'static str> {
+    pub fn observe(&mut self, target: u64, size: u64, before: BeforeFn, id: u32, when: When) -> Result<(), &'static str> {
         let trampoline = self.trampoline(target, size)?;
-        let mut code = call_before(before, id);
+        let mut code = Vec::new();
+        if when == When::On {
+            let next = self.here() + 7;
+            code.extend([0x80, 0x3d]); // cmp byte [rip + switch], 0
+            code.extend(((self.at as i64 - next as i64) as i32).to_le_bytes());
+            code.extend([0x00, 0x0f]); // je trampoline
+            jump(&mut code, self.here(), trampoline, 0x84);
+        }
+        code.extend(call_before(before, id));
         jump(&mut code, self.here(), trampoline, 0xe9);
         let stub = self.put(&code).ok_or("no room for stubs")?;
         redirect(target, stub)

@@ -5,12 +5,12 @@
 //! changed in between, and none is taken after a pass that manipulated nothing.
 
 use crate::capi::{Api, Ref};
+use crate::fast::{FastMap, FastSet};
 use crate::patch::Frame;
 use crate::snapshot;
 use crate::stream::Stream;
 use crate::unwind::{Registers, Unwinder};
 use crate::wire::{Encoder, EventKind, Record};
-use std::collections::{HashMap, HashSet};
 
 /// What a pass runs on, which says how to get at its functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum Watch {
     Observe,
     /// It changes nothing: printers, verifiers.
     Pure,
-    /// It changes the IR in ways that are no updates: debugify.
+    /// It changes the IR in ways that are no updates (debugify), or only runs other passes.
     Ignore,
 }
 
@@ -69,39 +69,45 @@ pub struct Recorder {
     all_preserved: u64,
     stream: Stream,
     encoder: Encoder,
+    /// The buffer of snapshots.
+    record: Encoder,
     unwinder: Option<Unwinder>,
     frames: Vec<(u64, u64)>,
-    stacks: HashMap<Vec<(u64, u64)>, u32>,
-    locations: HashSet<u64>,
+    stacks: FastMap<Vec<(u64, u64)>, u32>,
+    locations: FastSet<u64>,
     /// Distance of the location from the start of an instruction, learnt from the first one that has one.
     location_offset: Option<u64>,
     running: Vec<Running>,
+    /// The switch of the hooks, on while a watched pass runs.
+    switch: *mut u8,
     /// Instructions created or moved by the running pass: only their location writes matter.
-    touched: HashSet<u64>,
+    touched: FastSet<u64>,
     /// An instruction whose clone is being constructed.
     cloning: Option<u64>,
-    snapshots: HashMap<u64, u32>,
+    snapshots: FastMap<u64, u32>,
     next_snapshot: u32,
 }
 
 impl Recorder {
     /// A recorder that writes to `stream`.
-    pub fn new(api: Api, stream: Stream, unwinder: Option<Unwinder>, all_preserved: u64) -> Self {
+    pub fn new(api: Api, stream: Stream, unwinder: Option<Unwinder>, all_preserved: u64, switch: *mut u8) -> Self {
         Self {
             api,
             passes: Vec::new(),
             all_preserved,
             stream,
             encoder: Encoder::default(),
+            record: Encoder::default(),
             unwinder,
             frames: Vec::new(),
-            stacks: HashMap::new(),
-            locations: HashSet::new(),
+            stacks: FastMap::default(),
+            locations: FastSet::default(),
             location_offset: None,
             running: Vec::new(),
-            touched: HashSet::new(),
+            switch,
+            touched: FastSet::default(),
             cloning: None,
-            snapshots: HashMap::new(),
+            snapshots: FastMap::default(),
             next_snapshot: 0,
         }
     }
@@ -121,6 +127,11 @@ impl Recorder {
     /// Whether events are of interest now.
     fn active(&self) -> bool {
         self.running.last().is_some_and(|r| !r.abandoned && self.passes[r.hook as usize].watch == Watch::Observe)
+    }
+
+    fn flip(&mut self) {
+        // SAFETY: the switch is a byte of the hooks' own memory, which is never unmapped.
+        unsafe { self.switch.write_volatile(u8::from(self.active())) };
     }
 
     // ---- passes
@@ -151,11 +162,13 @@ impl Recorder {
             self.emit(&Record::PassStart { pass, unit: name, before });
         }
         self.running.push(Running { hook, limit: frame.caller_sp(), functions, module, manipulated: false, abandoned: false });
+        self.flip();
     }
 
     /// The innermost pass ended and returned `preserved`.
     pub fn pass_finished(&mut self, preserved: u64) {
         let Some(pass) = self.running.pop() else { return };
+        self.flip();
         let hook = &self.passes[pass.hook as usize];
         match hook.watch {
             Watch::Pure => return,
@@ -172,8 +185,12 @@ impl Recorder {
         let unit = hook.unit;
         let mut after = Vec::new();
         if pass.manipulated {
-            // Functions may have come or gone: list those of the module again.
-            let functions = pass.module.map_or(pass.functions, |module| self.defined_functions(module));
+            // Functions may have come or gone: only those that the module still lists can be read.
+            let functions = match (unit, pass.module.map(|module| self.defined_functions(module))) {
+                (Unit::Component, Some(live)) => pass.functions.into_iter().filter(|f| live.contains(f)).collect(),
+                (_, Some(live)) => live,
+                (_, None) => pass.functions,
+            };
             after = functions.iter().map(|f| self.snapshot(*f, Cached::Refused)).collect();
         } else if !self.everything_preserved(preserved) {
             match unit {
@@ -216,9 +233,11 @@ impl Recorder {
                 Unit::LoopNest => (vec![function_of_loop(word(word(at, 1), 0))], None),
                 Unit::Module => (self.defined_functions(at as Ref), Some(at as Ref)),
                 Unit::Component => {
-                    let node = word(word(at, 1), 0);
-                    let module = (self.api.module_of)(word(node, 1) as Ref);
-                    (self.defined_functions(module), Some(module))
+                    let (nodes, count) = (word(at, 1), word(at, 2) as u32 as usize);
+                    let functions: Vec<Ref> = (0..count).map(|i| word(word(nodes, i), 1) as Ref).collect();
+                    let module = functions.first().map(|f| (self.api.module_of)(*f));
+                    let is_defined = |f: &Ref| !(self.api.first_block)(*f).is_null();
+                    (functions.into_iter().filter(is_defined).collect(), module)
                 }
             }
         }
@@ -245,16 +264,27 @@ impl Recorder {
             return *id;
         }
         let api = self.api;
-        let mut found: Vec<(u64, u64)> = Vec::new();
-        // SAFETY: a live function of the running unit.
-        let record = unsafe { snapshot::take(&api, function, |inst, location| found.push((inst as u64, location as u64))) };
-        if self.location_offset.is_none() {
-            self.location_offset = found.first().and_then(|(inst, location)| learn_offset(*inst, *location));
-        }
-        found.into_iter().for_each(|(_, location)| self.define_location(location));
         self.next_snapshot += 1;
         let id = self.next_snapshot;
-        self.emit(&Record::Snapshot { id, function: record });
+        let mut record = std::mem::take(&mut self.record);
+        record.bytes.clear();
+        record.snapshot(id);
+        let (mut fresh, known, mut first) = (Vec::new(), &self.locations, None);
+        let see = |inst: Ref, location: Ref| {
+            first.get_or_insert((inst as u64, location as u64));
+            // Neighbours mostly share their location.
+            if fresh.last() != Some(&(location as u64)) && !known.contains(&(location as u64)) {
+                fresh.push(location as u64);
+            }
+        };
+        // SAFETY: a live function of the running unit.
+        unsafe { snapshot::write(&api, function, &mut record, see) };
+        if self.location_offset.is_none() {
+            self.location_offset = first.and_then(|(inst, location)| learn_offset(inst, location));
+        }
+        fresh.into_iter().for_each(|location| self.define_location(location));
+        self.stream.write(&record.bytes);
+        self.record = record;
         self.snapshots.insert(function as u64, id);
         id
     }

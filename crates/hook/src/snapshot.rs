@@ -1,98 +1,116 @@
-//! Reads a function through the C interface: blocks, edges, instructions, operands, locations.
+//! Reads a function through the C interface: blocks, edges, instructions, operands, locations. The record is
+//! written as it is read, since this is where watching a large function spends its time.
 
 use crate::capi::{Api, Ref};
-use crate::wire::{BlockRecord, FunctionRecord, InstructionRecord};
+use crate::wire::Encoder;
 use std::ffi::CStr;
 
 const VOID_KIND: u32 = 0;
 const CALL_OPCODES: [u32; 3] = [45, 5, 67];
-/// Constant operands of an instruction are not worth the bytes beyond this many: switches and phis with
-/// thousands of operands exist.
+/// Opcodes that never have a result: terminators, `store`, `fence`.
+const NO_RESULT: [u32; 11] = [1, 2, 3, 4, 7, 28, 55, 58, 61, 62, 65];
+/// Operands of an instruction are not worth the bytes beyond this many: switches and phis with thousands of
+/// operands exist.
 const MOST_OPERANDS: i32 = 4096;
 
-fn text(at: *const std::ffi::c_char, length: usize) -> String {
-    if at.is_null() || length == 0 {
-        return String::new();
-    }
-    // SAFETY: LLVM gives a pointer to `length` bytes that live as long as the value.
-    String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(at.cast(), length) }).into_owned()
-}
-
 /// The name of a value, empty when it has none.
-pub fn value_name(api: &Api, value: Ref) -> String {
+fn name_of(api: &Api, value: Ref) -> &[u8] {
     let mut length = 0usize;
-    // SAFETY: `value` is a live value.
-    let at = unsafe { (api.value_name)(value, &raw mut length) };
-    text(at, length)
+    // SAFETY: `value` is a live value, whose name LLVM gives as a pointer to `length` bytes that live as long as it.
+    unsafe {
+        let at = (api.value_name)(value, &raw mut length);
+        if at.is_null() { &[] } else { std::slice::from_raw_parts(at.cast(), length) }
+    }
 }
 
-/// Takes a snapshot. `each_location` sees the location of every instruction that has one.
+/// The name of a value as text.
+pub fn value_name(api: &Api, value: Ref) -> String {
+    String::from_utf8_lossy(name_of(api, value)).into_owned()
+}
+
+/// Writes a function's record. `each_location` sees every instruction that has a location, with it.
 ///
 /// # Safety
 /// `function` must be a live function of this process's libLLVM.
-pub unsafe fn take(api: &Api, function: Ref, mut each_location: impl FnMut(Ref, Ref)) -> FunctionRecord {
-    let mut record = FunctionRecord { at: function as u64, name: value_name(api, function), ..Default::default() };
+pub unsafe fn write(api: &Api, function: Ref, out: &mut Encoder, mut each_location: impl FnMut(Ref, Ref)) {
+    out.u64(function as u64);
+    out.text(name_of(api, function));
     // SAFETY: we only walk the lists of a live function, and no other thread changes them.
     unsafe {
-        record.has_subprogram = !(api.subprogram)(function).is_null();
+        out.u8(u8::from(!(api.subprogram)(function).is_null()));
+        let mut unnamed = 0;
         let mut param = (api.first_param)(function);
         while !param.is_null() {
-            record.unnamed_arguments += u32::from(value_name(api, param).is_empty());
+            unnamed += u32::from(name_of(api, param).is_empty());
             param = (api.next_param)(param);
         }
+        out.u32(unnamed);
+        let blocks = out.count();
         let mut block = (api.first_block)(function);
         while !block.is_null() {
-            record.blocks.push(take_block(api, block, &mut each_location));
+            write_block(api, block, out, &mut each_location);
+            out.increment(blocks);
             block = (api.next_block)(block);
         }
     }
-    record
 }
 
 /// # Safety
 /// `block` must be a live block.
-unsafe fn take_block(api: &Api, block: Ref, each_location: &mut impl FnMut(Ref, Ref)) -> BlockRecord {
+unsafe fn write_block(api: &Api, block: Ref, out: &mut Encoder, each_location: &mut impl FnMut(Ref, Ref)) {
+    out.u64(block as u64);
     // SAFETY: as above.
     unsafe {
         let name = (api.block_name)(block);
-        let name = if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() };
-        let mut record = BlockRecord { at: block as u64, name, ..Default::default() };
+        out.text(if name.is_null() { &[] } else { CStr::from_ptr(name).to_bytes() });
         let terminator = (api.terminator)(block);
-        if !terminator.is_null() {
-            record.successors = (0..(api.successor_count)(terminator)).map(|i| (api.successor)(terminator, i) as u64).collect();
+        let mut decided = 0;
+        if terminator.is_null() {
+            out.u32(0);
+        } else {
+            let count = (api.successor_count)(terminator);
+            out.u32(count);
+            (0..count).for_each(|i| out.u64((api.successor)(terminator, i) as u64));
             if !(api.is_branch)(terminator).is_null() && (api.is_conditional)(terminator) != 0 {
                 let condition = (api.condition)(terminator);
                 if !(api.is_constant_int)(condition).is_null() {
-                    record.decided = record.successors[usize::from((api.constant_value)(condition) == 0)];
+                    decided = (api.successor)(terminator, u32::from((api.constant_value)(condition) == 0)) as u64;
                 }
             }
         }
+        out.u64(decided);
+        let instructions = out.count();
         let mut inst = (api.first_instruction)(block);
         while !inst.is_null() {
-            let opcode = (api.opcode)(inst);
-            let location = (api.location)(inst);
-            if !location.is_null() {
-                each_location(inst, location);
-            }
-            let count = (api.operand_count)(inst).clamp(0, MOST_OPERANDS) as u32;
-            let mut callee = String::new();
-            if CALL_OPCODES.contains(&opcode) {
-                let called = (api.called)(inst);
-                if !called.is_null() && !(api.is_function)(called).is_null() {
-                    callee = value_name(api, called);
-                }
-            }
-            record.instructions.push(InstructionRecord {
-                at: inst as u64,
-                opcode: opcode as u8,
-                is_void: (api.type_kind)((api.type_of)(inst)) == VOID_KIND,
-                location: location as u64,
-                name: value_name(api, inst),
-                callee,
-                operands: (0..count).map(|i| (api.operand)(inst, i) as u64).collect(),
-            });
+            write_instruction(api, inst, out, each_location);
+            out.increment(instructions);
             inst = (api.next_instruction)(inst);
         }
-        record
+    }
+}
+
+/// # Safety
+/// `inst` must be a live instruction.
+unsafe fn write_instruction(api: &Api, inst: Ref, out: &mut Encoder, each_location: &mut impl FnMut(Ref, Ref)) {
+    // SAFETY: as above.
+    unsafe {
+        let opcode = (api.opcode)(inst);
+        let is_call = CALL_OPCODES.contains(&opcode);
+        let location = (api.location)(inst);
+        if !location.is_null() {
+            each_location(inst, location);
+        }
+        let is_void = NO_RESULT.contains(&opcode) || is_call && (api.type_kind)((api.type_of)(inst)) == VOID_KIND;
+        out.u64(inst as u64);
+        out.u8(opcode as u8);
+        out.u8(u8::from(is_void));
+        out.u64(location as u64);
+        out.text(if is_void { &[] } else { name_of(api, inst) });
+        let called = if is_call { (api.called)(inst) } else { std::ptr::null_mut() };
+        let is_direct = !called.is_null() && !(api.is_function)(called).is_null();
+        out.text(if is_direct { name_of(api, called) } else { &[] });
+        let operands = (api.operand_count)(inst).clamp(0, MOST_OPERANDS) as u32;
+        out.u32(operands);
+        (0..operands).for_each(|i| out.u64((api.operand)(inst, i) as u64));
     }
 }

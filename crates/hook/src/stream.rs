@@ -1,63 +1,64 @@
-//! The output file as a chain of shared mappings: what was written is in the file even when the process
-//! dies in the next instruction, and no system call is made per record.
+//! The output file. Records collect in a buffer that is itself a shared mapping of a small file beside it, so
+//! that what was recorded survives when the process dies in the next instruction, and no system call and no
+//! page fault is paid per record.
 
+use crate::tail_of;
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-const CHUNK: usize = 1 << 20;
+/// Size of the buffer, with the eight bytes in front that say how much of it is used.
+pub const TAIL: usize = 128 << 10;
 
-/// A growing file.
+/// A growing file and its buffer.
 pub struct Stream {
     file: File,
-    chunk: *mut u8,
-    /// Offset of the current chunk in the file.
-    base: u64,
+    tail: *mut u8,
     used: usize,
 }
 
 impl Stream {
-    /// Creates the file and maps its first chunk.
+    /// Creates both files and maps the buffer.
     pub fn create(path: &Path) -> Option<Self> {
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(path).ok()?;
-        let mut stream = Self { file, chunk: std::ptr::null_mut(), base: 0, used: 0 };
-        stream.map(0).then_some(stream)
-    }
-
-    fn map(&mut self, base: u64) -> bool {
-        if self.file.set_len(base + CHUNK as u64).is_err() {
-            return false;
-        }
+        let open = |path: &Path| File::options().read(true).write(true).create(true).truncate(true).open(path).ok();
+        let (file, beside) = (open(path)?, open(&tail_of(path))?);
+        beside.set_len(TAIL as u64).ok()?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a fresh shared mapping of a file range that exists; nothing else refers to it.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), CHUNK, protection, libc::MAP_SHARED, self.file.as_raw_fd(), base as i64) };
-        if at == libc::MAP_FAILED {
-            return false;
-        }
-        if !self.chunk.is_null() {
-            // SAFETY: the mapping made by the previous call, which nobody uses any more.
-            unsafe { libc::munmap(self.chunk.cast(), CHUNK) };
-        }
-        (self.chunk, self.base, self.used) = (at.cast(), base, 0);
-        true
+        // SAFETY: a fresh shared mapping of a file of that length; it outlives the descriptor and is never unmapped.
+        let tail = unsafe { libc::mmap(std::ptr::null_mut(), TAIL, protection, libc::MAP_SHARED, beside.as_raw_fd(), 0) };
+        (tail != libc::MAP_FAILED).then_some(Self { file, tail: tail.cast(), used: 8 })
     }
 
-    /// Appends bytes. When the disk is full the rest of the stream is lost; the reader sees it end.
-    pub fn write(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            if self.used == CHUNK && !self.map(self.base + CHUNK as u64) {
+    fn mark(&mut self) {
+        // SAFETY: the first eight bytes of the mapping.
+        unsafe { self.tail.cast::<u64>().write_unaligned(self.used as u64 - 8) };
+    }
+
+    fn flush(&mut self) {
+        // SAFETY: the used part of the mapping. A full disk ends the stream; the reader sees it end.
+        let _ = self.file.write_all(unsafe { std::slice::from_raw_parts(self.tail.add(8), self.used - 8) });
+        self.used = 8;
+        self.mark();
+    }
+
+    /// Appends bytes.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if self.used + bytes.len() > TAIL {
+            self.flush();
+            if bytes.len() > TAIL - 8 {
+                let _ = self.file.write_all(bytes);
                 return;
             }
-            let n = bytes.len().min(CHUNK - self.used);
-            // SAFETY: `used + n <= CHUNK`, the size of the mapping.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.chunk.add(self.used), n) };
-            self.used += n;
-            bytes = &bytes[n..];
         }
+        // SAFETY: the bytes fit into the rest of the mapping.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.tail.add(self.used), bytes.len()) };
+        self.used += bytes.len();
+        self.mark();
     }
 
-    /// Cuts the file to what was written.
+    /// Writes what is left.
     pub fn finish(&mut self) {
-        let _ = self.file.set_len(self.base + self.used as u64);
+        self.flush();
     }
 }

@@ -1,9 +1,9 @@
 //! Call stacks inside libLLVM from its own unwind table, one cached rule per return address, so that a
 //! stack costs a few hash lookups. Frames outside libLLVM end the stack: the pass is inside.
 
+use crate::fast::FastMap;
 use crate::image::Image;
 use gimli::{BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, RegisterRule, UnwindContext, UnwindSection, X86_64};
-use std::collections::HashMap;
 
 /// The registers that frame addresses are computed from.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ pub struct Unwinder {
     frames: EhFrame<EndianSlice<'static, LittleEndian>>,
     bases: BaseAddresses,
     context: UnwindContext<usize>,
-    rules: HashMap<u64, Option<Rule>>,
+    rules: FastMap<u64, Option<Rule>>,
 }
 
 impl Unwinder {
@@ -50,7 +50,7 @@ impl Unwinder {
         let gimli::Pointer::Direct(eh_frame) = header.eh_frame_ptr() else { return None };
         let bases = bases.set_eh_frame(eh_frame);
         let frames = EhFrame::new(slice(eh_frame), LittleEndian);
-        Some(Self { image: image.clone(), header, frames, bases, context: UnwindContext::new(), rules: HashMap::new() })
+        Some(Self { image: image.clone(), header, frames, bases, context: UnwindContext::new(), rules: FastMap::default() })
     }
 
     fn rule(&mut self, pc: u64) -> Option<Rule> {

@@ -201,6 +201,22 @@ impl Encoder {
         self.u32(v.len() as u32);
         self.bytes.extend_from_slice(v);
     }
+    /// A list's length that is not known yet, to be counted up; gives its place.
+    pub fn count(&mut self) -> usize {
+        self.u32(0);
+        self.bytes.len() - 4
+    }
+    /// Counts one more item of the list whose length is at `place`.
+    pub fn increment(&mut self, place: usize) {
+        let field = &mut self.bytes[place..place + 4];
+        let count = u32::from_le_bytes([field[0], field[1], field[2], field[3]]) + 1;
+        field.copy_from_slice(&count.to_le_bytes());
+    }
+    /// The head of a snapshot, whose function the caller writes.
+    pub fn snapshot(&mut self, id: u32) {
+        self.u8(tag::SNAPSHOT);
+        self.u32(id);
+    }
     fn ids(&mut self, ids: &[u32]) {
         self.u32(ids.len() as u32);
         ids.iter().for_each(|id| self.u32(*id));
@@ -239,8 +255,7 @@ impl Encoder {
                 self.text(file.as_bytes());
             }
             Record::Snapshot { id, function } => {
-                self.u8(tag::SNAPSHOT);
-                self.u32(*id);
+                self.snapshot(*id);
                 self.function(function);
             }
             Record::PassStart { pass, unit, before } => {

@@ -25,11 +25,13 @@ pub enum Rule {
     CallKeepsLocation,
     /// Every path through the destination passes another instruction with the same location.
     LocationOnPath,
+    /// A phi was copied, which only happens together with the block it heads.
+    PhiCopy,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 7] = [
+    pub const ALL: [Rule; 8] = [
         Rule::ExplicitDrop,
         Rule::LeftItsBlock,
         Rule::SourceSurvives,
@@ -37,6 +39,7 @@ impl Rule {
         Rule::LineZero,
         Rule::CallKeepsLocation,
         Rule::LocationOnPath,
+        Rule::PhiCopy,
     ];
 
     /// Its name, as `--all` prints it.
@@ -49,6 +52,7 @@ impl Rule {
             Rule::LineZero => "line-zero",
             Rule::CallKeepsLocation => "call-keeps-location",
             Rule::LocationOnPath => "location-on-path",
+            Rule::PhiCopy => "phi-copy",
         }
     }
 
@@ -56,7 +60,7 @@ impl Rule {
     pub fn section(self) -> &'static str {
         match self {
             Rule::ExplicitDrop | Rule::LineZero | Rule::CallKeepsLocation => "When to drop an instruction location",
-            Rule::LeftItsBlock | Rule::SourceSurvives | Rule::LocationOnPath => "When to preserve an instruction location",
+            Rule::LeftItsBlock | Rule::SourceSurvives | Rule::LocationOnPath | Rule::PhiCopy => "When to preserve an instruction location",
             Rule::MergeHasNoLine => "When to merge instruction locations",
         }
     }
@@ -75,6 +79,7 @@ impl Rule {
             Rule::LineZero => "line 0 marks the instruction as belonging to no line, which the guide accepts instead of dropping",
             Rule::CallKeepsLocation => "a call must keep a location, since it may be inlined or be the frame of a crash",
             Rule::LocationOnPath => "every path through the destination already has this location, so nothing is added to any path",
+            Rule::PhiCopy => "a phi is copied with the block it heads, which the copy stands for",
         }
     }
 }
@@ -89,7 +94,11 @@ pub fn apply(kind: ErrorKind, expected: Operation, case: &Case<'_, '_>) -> Optio
             (Rule::LeftItsBlock, |_, c| !in_a_sources_block(c)),
             (Rule::SourceSurvives, |_, c| sources_survive(c)),
         ],
-        ErrorKind::Incorrect => &[(Rule::CallKeepsLocation, |_, c| is_real_call(c)), (Rule::LocationOnPath, |_, c| c.location_is_on_path)],
+        ErrorKind::Incorrect => &[
+            (Rule::CallKeepsLocation, |_, c| is_real_call(c)),
+            (Rule::LocationOnPath, |_, c| c.location_is_on_path),
+            (Rule::PhiCopy, |_, c| is_phi_copy(c)),
+        ],
     };
     rules.iter().find(|(_, allows)| allows(expected, case)).map(|(rule, _)| *rule)
 }
@@ -127,7 +136,9 @@ fn in_a_sources_block(case: &Case<'_, '_>) -> bool {
             let still = blocks.iter().position(|b| b.at == at && !history.new_blocks.contains(&at));
             still.is_some_and(|index| case.flow.always_together(case.place.block, BlockIndex(index as u32)))
         };
-        case.provenance.same_block(history, case.place, before) || together()
+        // A phi elsewhere is a merge point of its own, however often it is executed.
+        let is_phi = history.record_after(case.pair.destination).is_some_and(|r| r.opcode == opcode::PHI);
+        case.provenance.same_block(history, case.place, before) || (!is_phi && together())
     })
 }
 
@@ -142,6 +153,11 @@ fn sources_survive(case: &Case<'_, '_>) -> bool {
         let stayed = case.history.block_before(before) == case.history.block_after(place);
         stayed && life.location_after == life.location_before && case.history.record_after(*source).is_some_and(|r| uses(r.at))
     })
+}
+
+fn is_phi_copy(case: &Case<'_, '_>) -> bool {
+    let is_phi = case.history.record_after(case.pair.destination).is_some_and(|r| r.opcode == opcode::PHI);
+    is_phi && matches!(case.history.life(case.pair.destination).birth, Birth::Cloned(..))
 }
 
 fn is_real_call(case: &Case<'_, '_>) -> bool {

@@ -169,12 +169,12 @@ fn run(job: Job, limits: &Limits, report: &mut FileReport) -> Option<Outcome> {
 
 fn run_command(module: &Path, command: &OptCommand, options: &Options, scratch: &Scratch, report: &mut FileReport) {
     let events = scratch.join("events");
-    let _ = std::fs::remove_file(&events);
+    trueline_hook::remove_stream(&events);
     let job = |output: &[&str]| options.opt.job().args(&command.args).args(output).arg(module);
     let output: &[&str] = if options.compare_output { &["-S", "-o", "-"] } else { &["-disable-output"] };
     let watched = job(output).env("LD_PRELOAD", &options.hook).env(trueline_hook::OUTPUT_VARIABLE, &events);
     let Some(outcome) = run(watched, &options.limits, report) else { return };
-    let observation = Observation::read(&std::fs::read(&events).unwrap_or_default());
+    let observation = Observation::read(&trueline_hook::read_stream(&events));
     if !outcome.success() {
         failed(&outcome, &report.file.clone(), observation.ok().and_then(|o| o.unfinished).as_ref(), report);
         return;

@@ -98,7 +98,7 @@ fn a_library_that_is_no_llvm_we_know_is_refused_and_left_alone() {
     let events = scratch.join("events");
     let job = Job::new(scratch.join("program")).env("LD_PRELOAD", find_hook().unwrap()).env(trueline_hook::OUTPUT_VARIABLE, &events);
     assert_eq!(job.run().unwrap().exit, trueline_toolchain::Exit::Code(42));
-    match Observation::read(&std::fs::read(&events).unwrap()) {
+    match Observation::read(&trueline_hook::read_stream(&events)) {
         Err(ObservationError::Refused(reason)) => assert!(reason.contains("does not export"), "{reason}"),
         other => panic!("{other:?}"),
     }

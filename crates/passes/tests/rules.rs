@@ -275,6 +275,15 @@ fn a_block_copied_as_a_whole_keeps_its_locations() {
 }
 
 #[test]
+fn a_copied_phi_keeps_its_location() {
+    let before = diamond(vec![], vec![inst(10, PHI, 1, &[]), inst(13, ADD, 4, &[])], vec![inst(11, ADD, 2, &[])], vec![]);
+    let mut after = before.clone();
+    after[2].instructions.insert(0, inst(20, PHI, 1, &[]));
+    let verdict = only(judged(before, vec![event(EventKind::Clone, 20, 10)], after));
+    assert_eq!((verdict.kind, verdict.hidden_by), (Some(ErrorKind::Incorrect), Some(Rule::PhiCopy)));
+}
+
+#[test]
 fn every_rule_has_a_name_of_its_own_and_cites_the_guide() {
     let mut names: Vec<&str> = Rule::ALL.iter().map(|r| r.name()).collect();
     names.sort_unstable();
