@@ -58,6 +58,9 @@ pub fn find_pairs(history: &History<'_>) -> Vec<UpdatePair> {
         let (manipulation, mut sources, stack) = match life.birth {
             Birth::Original => {
                 let Some(stack) = moved(history, life) else { continue };
+                if life.before.zip(life.after).is_some_and(|(before, after)| folded(history, before, after)) {
+                    continue;
+                }
                 let sources = std::iter::once(destination).chain(from_replaced()).collect::<Vec<_>>();
                 (Manipulation::Move, sources, stack)
             }
