@@ -84,9 +84,12 @@ impl Rule {
     }
 }
 
+/// Whether a rule allows the difference between the expected operation and what is there.
+type Allows = fn(Operation, &Case<'_, '_>) -> bool;
+
 /// The first rule that allows the difference.
 pub fn apply(kind: ErrorKind, expected: Operation, case: &Case<'_, '_>) -> Option<Rule> {
-    let rules: &[(Rule, fn(Operation, &Case<'_, '_>) -> bool)] = match kind {
+    let rules: &[(Rule, Allows)] = match kind {
         ErrorKind::Lost => &[
             (Rule::ExplicitDrop, |_, c| dropped_on_purpose(c)),
             (Rule::LineZero, |_, c| c.location.is_some()),
