@@ -17,7 +17,7 @@ pub struct Args {
     /// LLVM IR (.ll, .bc), lit tests (their RUN lines are followed), C files, or directories of these.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// The `opt` to watch: a name or a path. Without it, the newest one installed.
+    /// The `opt` to watch: a name or a path. Without it, the plain `opt`, or the newest versioned one.
     #[arg(long, value_name = "OPT")]
     opt_tool: Option<String>,
     /// Run these passes (in `opt -passes=` syntax) instead of what the file asks for.
