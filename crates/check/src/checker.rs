@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trueline_model::{CompilerKind, EngineKind, Invariant, OptLevel, Policy, Program, Violation};
-use trueline_oracle::{
-    Case, Completeness, Digest, Dropped, FloatMath, ReferenceFacts, Role, SourceFacts, Strictness, blocks_of, judge, measure,
-};
+use trueline_oracle::{Case, Completeness, Digest, Dropped, FloatMath, ReferenceFacts, Role, SourceFacts, Strictness, judge, measure};
 use trueline_toolchain::{CompileRequest, Compiler, Limits, Scratch};
 use trueline_trace::{Engine, TraceEnd, TraceRequest, TraceSummary, Vars, open_engine};
 
@@ -39,7 +37,7 @@ pub struct CheckOptions {
 impl Default for CheckOptions {
     fn default() -> Self {
         Self {
-            engine: EngineKind::Gdb,
+            engine: EngineKind::Native,
             policy: Policy::Gdb,
             strictness: Strictness::Filtered,
             invariants: Invariant::ALL.to_vec(),
@@ -151,7 +149,7 @@ impl Checker {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
         let (binary, compile_cpu, command) = self.compile(program, compiler, OptLevel::O0, &[], &scratch)?;
         let user_files = vec![program.name.clone()];
-        let source = SourceFacts { file: Arc::from(&*program.name), blocks: blocks_of(&program.source) };
+        let source = SourceFacts::of(&program.name, &program.source);
         let mut reference = self.reference_of(binary, user_files, self.options.args.clone(), source)?;
         reference.compile_cpu = compile_cpu;
         reference.commands.push(command);
@@ -166,8 +164,8 @@ impl Checker {
         args: Vec<String>,
         source: SourceFacts,
     ) -> Result<Reference, CheckError> {
-        let behaviour = Behaviour::observe(&binary, &args, &self.options.limits)?;
         let info = DebugInfo::read(&binary)?;
+        let behaviour = Behaviour::observe(&binary, &args, &self.options.limits)?;
         let mut digest = Digest::new(Role::Reference);
         let summary = self.trace(&binary, &user_files, &args, &mut digest)?;
         if summary.end == TraceEnd::CutOff {
@@ -175,7 +173,7 @@ impl Checker {
             return Err(CheckError::BadProgram { reason });
         }
         let executed = executed_lines(&info, &binary, &args, &self.options.limits)?;
-        let facts = facts::of_reference(&info, executed);
+        let facts = facts::of_reference(&info, executed, &source);
         Ok(Reference {
             binary,
             info,

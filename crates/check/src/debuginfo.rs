@@ -47,6 +47,8 @@ pub(crate) struct Var {
     pub place: Place,
     /// Ranges of the block around it.
     pub ranges: Arc<[(u64, u64)]>,
+    /// True when its block has no code left.
+    pub is_codeless: bool,
     pub leaves: Option<Arc<[Leaf]>>,
 }
 
@@ -105,12 +107,16 @@ impl DebugInfo {
         let bad = |reason: String| CheckError::BadBinary { binary: binary.to_owned(), reason };
         let data = std::fs::read(binary).map_err(|e| bad(e.to_string()))?;
         let file = object::File::parse(&*data).map_err(|e| bad(format!("not a readable ELF file ({e})")))?;
+        if file.architecture() != object::Architecture::X86_64 {
+            return Err(bad(format!("it is for {:?}, and only x86-64 can be checked here", file.architecture())));
+        }
         let load = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
             let bytes = file.section_by_name(id.name()).and_then(|s| s.uncompressed_data().ok()).unwrap_or_default();
             Ok(Slice::new(Arc::from(&*bytes), LittleEndian))
         };
         let dwarf = gimli::Dwarf::load(load).map_err(|e| bad(format!("its debug information cannot be read ({e})")))?;
-        let image = file.segments().fold((u64::MAX, 0), |(low, high), s| (low.min(s.address()), high.max(s.address() + s.size())));
+        let image =
+            file.segments().fold((u64::MAX, 0), |(low, high), s| (low.min(s.address()), high.max(s.address().saturating_add(s.size()))));
         let mut this = Self {
             rows: Vec::new(),
             functions: Vec::new(),
@@ -171,6 +177,7 @@ struct Context {
     /// Index into the function list, when inside one.
     function: Option<usize>,
     ranges: Arc<[(u64, u64)]>,
+    is_codeless: bool,
 }
 
 impl UnitReader<'_> {
@@ -220,8 +227,13 @@ impl UnitReader<'_> {
             while stack.last().is_some_and(|c| c.depth >= depth) {
                 stack.pop();
             }
-            let mut context =
-                stack.last().cloned().unwrap_or(Context { depth, namespace: "".into(), function: None, ranges: Arc::from([]) });
+            let mut context = stack.last().cloned().unwrap_or(Context {
+                depth,
+                namespace: "".into(),
+                function: None,
+                ranges: Arc::from([]),
+                is_codeless: false,
+            });
             context.depth = depth;
             match entry.tag() {
                 gimli::DW_TAG_namespace => {
@@ -229,6 +241,7 @@ impl UnitReader<'_> {
                     context.namespace = if context.namespace.is_empty() { name } else { format!("{}::{name}", context.namespace).into() };
                 }
                 gimli::DW_TAG_subprogram | gimli::DW_TAG_inlined_subroutine => {
+                    context.is_codeless = false;
                     context.function = self.function(entry, &context)?.map(|function| {
                         context.ranges = Arc::clone(&function.ranges);
                         info.functions.push(function);
@@ -238,13 +251,14 @@ impl UnitReader<'_> {
                 gimli::DW_TAG_lexical_block => {
                     let ranges = self.ranges(entry)?;
                     // Abstract blocks and blocks whose code is gone have none.
-                    if !ranges.is_empty() {
+                    context.is_codeless = ranges.is_empty();
+                    if !context.is_codeless {
                         context.ranges = ranges;
                     }
                 }
                 gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
                     let at_file_scope = context.function.is_none();
-                    if let Some(var) = self.variable(entry, &context.ranges)? {
+                    if let Some(var) = self.variable(entry, &context)? {
                         match context.function {
                             Some(index) => info.functions[index].vars.push(var),
                             None if at_file_scope && var.place != Place::Nowhere => info.globals.push(var),
@@ -324,7 +338,7 @@ impl UnitReader<'_> {
         Ok(if operations.next()?.is_none() { first } else { None })
     }
 
-    fn variable(&mut self, entry: &Entry, ranges: &Arc<[(u64, u64)]>) -> gimli::Result<Option<Var>> {
+    fn variable(&mut self, entry: &Entry, context: &Context) -> gimli::Result<Option<Var>> {
         let Some(name) = self.name(entry)? else { return Ok(None) };
         if self.attr(entry, gimli::DW_AT_artificial)?.is_some() {
             return Ok(None);
@@ -344,7 +358,8 @@ impl UnitReader<'_> {
             Some(AttributeValue::UnitRef(offset)) => self.leaves(offset)?,
             _ => None,
         };
-        Ok(Some(Var { name, decl_line: self.decl(entry)?.1, place, ranges: Arc::clone(ranges), leaves }))
+        let (ranges, is_codeless) = (Arc::clone(&context.ranges), context.is_codeless);
+        Ok(Some(Var { name, decl_line: self.decl(entry)?.1, place, ranges, is_codeless, leaves }))
     }
 
     /// The scalars of a type, `None` when it holds anything but numbers.

@@ -4,16 +4,16 @@ use crate::debuginfo::{DebugInfo, Function, Place, Var, rows_by_address};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueline_model::{LineKey, VarKey};
-use trueline_oracle::{Extent, Home, OptimizedFacts, ReferenceFacts, RowNote};
+use trueline_oracle::{Extent, Home, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts};
 
 /// Facts of the -O0 build.
-pub(crate) fn of_reference(info: &DebugInfo, executed: BTreeSet<LineKey>) -> ReferenceFacts {
+pub(crate) fn of_reference(info: &DebugInfo, executed: BTreeSet<LineKey>, source: &SourceFacts) -> ReferenceFacts {
     let mut facts = ReferenceFacts { executed, ..ReferenceFacts::default() };
     facts.rows = info.rows.iter().filter_map(|r| r.key.clone()).collect();
     for function in &info.functions {
         facts.variables.extend(function.vars.iter().map(|v| key_of(function, v)));
         if !function.is_inlined
-            && let Some(extent) = extent_of(info, function)
+            && let Some(extent) = extent_of(info, function, source)
         {
             facts.functions.entry(Arc::clone(&function.name)).or_default().push(extent);
         }
@@ -32,8 +32,8 @@ fn overlaps(ranges: &[(u64, u64)], start: u64, end: u64) -> bool {
     ranges.iter().any(|(low, high)| *low < end && start < *high)
 }
 
-/// From the declaration to the last line with code, all in the file of the declaration.
-fn extent_of(info: &DebugInfo, function: &Function) -> Option<Extent> {
+/// From the declaration to the last line with code, the closing brace included, all in the file of the declaration.
+fn extent_of(info: &DebugInfo, function: &Function, source: &SourceFacts) -> Option<Extent> {
     let decl = function.decl.as_ref()?;
     let own = |r: &&crate::debuginfo::Row| overlaps(&function.ranges, r.start, r.end);
     let lines = info.rows.iter().filter(own).filter_map(|r| r.key.as_ref()).filter(|k| k.file == decl.file).map(|k| k.line.0);
@@ -42,7 +42,9 @@ fn extent_of(info: &DebugInfo, function: &Function) -> Option<Extent> {
         first = first.min(line);
         last = last.max(line);
     }
-    Some(Extent { file: Arc::clone(&decl.file.0), first, last })
+    // Not every -O0 has a row for the closing brace. Without the source, a few lines of grace.
+    let close = if *source.file == *decl.file.as_str() { source.body_end(first, last) } else { Some(last + 3) };
+    Some(Extent { file: Arc::clone(&decl.file.0), first, last: last.max(close.unwrap_or(last)) })
 }
 
 fn add_scopes(info: &DebugInfo, function: &Function, scope: &mut BTreeMap<LineKey, BTreeSet<VarKey>>) {
@@ -59,6 +61,9 @@ pub(crate) fn of_optimized(info: &DebugInfo) -> OptimizedFacts {
     for function in &info.functions {
         for var in &function.vars {
             note_home(&mut facts.homes, key_of(function, var), &var.place);
+            if var.is_codeless {
+                facts.codeless.insert(key_of(function, var));
+            }
             if matches!(var.place, Place::Static(_)) {
                 note_home(&mut facts.homes, VarKey { function: "".into(), ..key_of(function, var) }, &var.place);
             }

@@ -59,7 +59,7 @@ pub(crate) fn flatten(
                 if child.entry().tag() == gimli::DW_TAG_subrange_type {
                     let count = child.entry().attr_value(gimli::DW_AT_count).and_then(|v| v.udata_value());
                     let upper = child.entry().attr_value(gimli::DW_AT_upper_bound).and_then(|v| v.udata_value());
-                    match count.or(upper.map(|u| u + 1)) {
+                    match count.or(upper.map(|u| u.saturating_add(1))) {
                         Some(n) => total = total.saturating_mul(n),
                         None => return Ok(false),
                     }
@@ -74,7 +74,10 @@ pub(crate) fn flatten(
             }
             let Some(stride) = size_of(unit, inner, 0)? else { return Ok(false) };
             for index in 0..total {
-                found.extend(one.iter().map(|l| Leaf { offset: base + index * stride + l.offset, ..l.clone() }));
+                found.extend(
+                    one.iter()
+                        .map(|l| Leaf { offset: base.saturating_add(index.saturating_mul(stride)).saturating_add(l.offset), ..l.clone() }),
+                );
             }
             Ok(found.len() <= MOST_LEAVES)
         }
@@ -101,7 +104,7 @@ fn members(
         }
         let number = |name| member.attr_value(name).and_then(|v| v.udata_value());
         let Some(AttributeValue::UnitRef(inner)) = member.attr_value(gimli::DW_AT_type) else { return Ok(false) };
-        let at = base + number(gimli::DW_AT_data_member_location).unwrap_or(0);
+        let at = base.saturating_add(number(gimli::DW_AT_data_member_location).unwrap_or(0));
         let first = found.len();
         if !flatten(dwarf, unit, inner, at, found, depth + 1)? {
             return Ok(false);
@@ -113,9 +116,12 @@ fn members(
             }
             let start = number(gimli::DW_AT_data_bit_offset).unwrap_or(0);
             if let Some(leaf) = found.get_mut(first) {
-                leaf.offset = base + start / 8;
+                leaf.offset = base.saturating_add(start / 8);
                 leaf.bits = Some((start % 8, width));
-                leaf.size = (start % 8 + width).div_ceil(8);
+                leaf.size = (start % 8).saturating_add(width).div_ceil(8);
+                if leaf.size > 8 {
+                    return Ok(false);
+                }
             }
         }
     }
@@ -138,7 +144,7 @@ fn size_of(unit: &gimli::Unit<Slice>, offset: gimli::UnitOffset, depth: u32) -> 
 
 /// The canonical text of a scalar, from the bytes of the whole variable.
 pub(crate) fn text_of(leaf: &Leaf, bytes: &[u8]) -> Option<String> {
-    let raw = bytes.get(leaf.offset as usize..(leaf.offset + leaf.size) as usize)?;
+    let raw = bytes.get(leaf.offset as usize..leaf.offset.checked_add(leaf.size)? as usize)?;
     let mut word = [0u8; 16];
     word[..raw.len()].copy_from_slice(raw);
     let mut value = u128::from_le_bytes(word);

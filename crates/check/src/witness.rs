@@ -104,7 +104,10 @@ impl Plan {
         let mut numbers: HashMap<u64, usize> = HashMap::new();
         for key in variables {
             let Some((base, function, leaves)) = find(info, &real, key) else { continue };
-            let size = leaves.iter().map(|l| (l.offset + l.size) as usize).max().unwrap_or(0);
+            let size = leaves.iter().map(|l| l.offset.saturating_add(l.size) as usize).max().unwrap_or(0);
+            if size == 0 || size > 1 << 16 {
+                continue;
+            }
             let function = function.map(|f| {
                 let entry = f.ranges[0].0;
                 let next = numbers.len();

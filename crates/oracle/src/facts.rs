@@ -56,6 +56,8 @@ pub struct OptimizedFacts {
     pub homes: BTreeMap<VarKey, Home>,
     /// Address ranges whose row says line 0, ends excluded, sorted.
     pub line_zero: Vec<(u64, u64)>,
+    /// Variables of blocks that have no code left.
+    pub codeless: BTreeSet<VarKey>,
     /// Rows by address: what the line table says there, every row in order.
     pub rows_at: BTreeMap<u64, Vec<RowNote>>,
 }
@@ -95,9 +97,29 @@ pub struct SourceFacts {
     pub file: Arc<str>,
     /// Its blocks, in the order they open; empty when the braces do not match.
     pub blocks: Vec<Block>,
+    /// Its lines.
+    pub lines: Vec<Arc<str>>,
 }
 
 impl SourceFacts {
+    /// Reads a source text.
+    pub fn of(file: &str, text: &str) -> Self {
+        Self { file: Arc::from(file), blocks: crate::source::blocks_of(text), lines: text.lines().map(Arc::from).collect() }
+    }
+
+    /// Last line of the outermost block that opens between two lines: the end of a function's body.
+    pub fn body_end(&self, first: u32, last: u32) -> Option<u32> {
+        let inside = self.blocks.iter().filter(|b| (first..=last).contains(&b.open));
+        let outermost = inside.clone().map(|b| b.depth).min()?;
+        inside.filter(|b| b.depth == outermost).map(|b| b.close).max()
+    }
+
+    /// True when `word` stands as a word of its own on a line; `None` when the line is not known.
+    pub fn has_word(&self, line: u32, word: &str) -> Option<bool> {
+        let text = self.lines.get((line as usize).checked_sub(1)?)?;
+        Some(text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == word))
+    }
+
     /// The innermost block that holds all of `line`, blocks that open or close on that line left out.
     pub fn block_of(&self, line: u32) -> Option<Block> {
         self.blocks.iter().filter(|b| b.open < line && line < b.close).max_by_key(|b| b.depth).copied()

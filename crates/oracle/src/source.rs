@@ -63,7 +63,7 @@ mod tests {
         let text = "int f() { // {\n  char c = '{';\n  if (c) {\n    c = \"}\"[0];\n  }\n  /* } */\n}\n";
         let blocks = blocks_of(text);
         assert_eq!(blocks, [Block { open: 1, close: 7, depth: 1 }, Block { open: 3, close: 5, depth: 2 }]);
-        let facts = SourceFacts { file: "a.c".into(), blocks };
+        let facts = SourceFacts { file: "a.c".into(), blocks, lines: Vec::new() };
         assert_eq!(facts.block_of(4).map(|b| b.open), Some(3));
         assert_eq!(facts.block_of(2).map(|b| b.open), Some(1));
     }

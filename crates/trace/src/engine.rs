@@ -151,7 +151,8 @@ pub trait Engine: Sync {
 /// An engine by its kind; finds the debugger it needs.
 pub fn open_engine(kind: EngineKind) -> Result<Box<dyn Engine + Send + Sync>, TraceError> {
     Ok(match kind {
-        EngineKind::Native | EngineKind::Gdb => Box::new(crate::GdbEngine::find()?),
+        EngineKind::Native => Box::new(crate::NativeEngine),
+        EngineKind::Gdb => Box::new(crate::GdbEngine::find()?),
         EngineKind::Lldb => Box::new(crate::LldbEngine::find()?),
     })
 }

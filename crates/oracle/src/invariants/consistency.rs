@@ -35,8 +35,15 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             if case.optimized.vars.get(variable).is_none_or(|v| v.kind != VarKind::Local) {
                 continue;
             }
+            // Declarations of other files have nothing to do with this file's blocks.
+            let here = |e: &crate::facts::Extent| *e.file == *case.source.file && (e.first..=e.last).contains(&variable.decl_line);
+            if !case.reference_facts.functions.get(&variable.function).is_some_and(|f| f.iter().any(here)) {
+                continue;
+            }
             let Some(block) = case.source.block_of(variable.decl_line) else { continue };
-            if (block.open..=block.close).contains(&key.line.0) {
+            // A body's variables may show on its function's header; a block's on the statement that opens it.
+            let is_body = block.depth == 1;
+            if is_body || (block.open.saturating_sub(1)..=block.close).contains(&key.line.0) {
                 continue;
             }
             let shows = |id: &&crate::StopId| case.optimized.stop(**id).stack.first().is_some_and(|a| a.function == variable.function);

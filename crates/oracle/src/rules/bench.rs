@@ -45,6 +45,7 @@ pub(crate) struct Bench {
     pub(crate) reference_facts: ReferenceFacts,
     pub(crate) optimized_facts: OptimizedFacts,
     pub(crate) float_math: FloatMath,
+    pub(crate) source: SourceFacts,
     witness: Said,
     pc: u64,
 }
@@ -57,6 +58,7 @@ impl Bench {
             reference_facts: ReferenceFacts::default(),
             optimized_facts: OptimizedFacts::default(),
             float_math: FloatMath::Exact,
+            source: SourceFacts::default(),
             witness: Said(BTreeMap::new()),
             pc: 0x1000,
         }
@@ -107,7 +109,7 @@ impl Bench {
             optimized: &self.optimized,
             reference_facts: &self.reference_facts,
             optimized_facts: &self.optimized_facts,
-            source: &SourceFacts::default(),
+            source: &self.source,
             witness: &self.witness,
             float_math: self.float_math,
         };

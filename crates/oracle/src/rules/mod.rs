@@ -3,10 +3,12 @@
 
 #[cfg(test)]
 pub(crate) mod bench;
+mod block_without_code;
 mod executed_row;
 mod fixed_home;
 mod intermediate_value;
 mod line_zero;
+mod macro_temporary;
 mod no_reference_row;
 mod no_reference_stop;
 mod own_line;
@@ -40,6 +42,15 @@ impl Rule {
     }
 }
 
+/// What one trace shows alone is not reported again where the comparison of both traces reports it already. It looks at
+/// the other reports, not at the case, so it stands apart from [`RULES`].
+pub const ALREADY_TOLD: Rule = Rule {
+    name: "already-told",
+    invariants: &[Invariant::Consistency],
+    reason: "a line, backtrace or scope violation on this line already says so",
+    drop: |_, _| false,
+};
+
 /// Every rule, in the order they are asked: those that ask the witness come last, because asking costs a run.
 pub const RULES: &[Rule] = &[
     executed_row::RULE,
@@ -49,6 +60,8 @@ pub const RULES: &[Rule] = &[
     same_line_function::RULE,
     visible_on_line::RULE,
     own_line::RULE,
+    block_without_code::RULE,
+    macro_temporary::RULE,
     unknown_variable::RULE,
     unreadable_reference::RULE,
     fixed_home::RULE,

@@ -147,7 +147,11 @@ fn explain(out: &mut String, run: &CheckRun, style: Style) {
     }
     let _ = writeln!(out, "      {} candidates dropped", run.dropped.len());
     for (rule, dropped) in by_rule {
-        let reason = trueline_oracle::rules::RULES.iter().find(|r| r.name == rule).map_or("", |r| r.reason);
+        let reason = trueline_oracle::rules::RULES
+            .iter()
+            .chain([&trueline_oracle::rules::ALREADY_TOLD])
+            .find(|r| r.name == rule)
+            .map_or("", |r| r.reason);
         let _ = writeln!(out, "      {} {} · {reason}", style.strong(rule), dropped.len());
         for violation in dropped {
             let _ = writeln!(out, "        {:<9} {}", violation.invariant.name(), title(violation));

@@ -1,0 +1,83 @@
+//! Runs a program and compares what is reported with what its `// expect:` lines say.
+//!
+//! `// expect: COMPILER LEVELS ENGINES: INVARIANT LINE [VARIABLE][; …]` names everything that must be reported, and
+//! nothing else may be. `clean` alone stands for no report at every level of both compilers.
+
+use std::path::{Path, PathBuf};
+use trueline_check::{CheckOptions, Checker, Strictness};
+use trueline_model::{EngineKind, Invariant, Language, OptLevel, Origin, Program};
+use trueline_toolchain::find_compiler;
+
+/// One `// expect:` line.
+struct Expectation {
+    compiler: String,
+    levels: Vec<OptLevel>,
+    engines: Vec<EngineKind>,
+    reports: Vec<String>,
+}
+
+fn path_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
+}
+
+/// A program of the test directory.
+pub fn load(name: &str) -> Program {
+    let path = path_of(name);
+    let source = std::fs::read_to_string(&path).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+    Program { name, language: Language::C, source, origin: Origin::File { path }, cflags: Vec::new() }
+}
+
+fn expectations(source: &str) -> Vec<Expectation> {
+    let parse = |line: &str| {
+        if line.trim() == "clean" {
+            let levels = vec![OptLevel::Og, OptLevel::O1, OptLevel::O2, OptLevel::O3, OptLevel::Os];
+            let engines = vec![EngineKind::Native];
+            let of =
+                |c: &str| Expectation { compiler: c.to_owned(), levels: levels.clone(), engines: engines.clone(), reports: Vec::new() };
+            return vec![of("gcc-12"), of("clang-16")];
+        }
+        let (head, reports) = line.split_once(": ").unwrap();
+        let words: Vec<&str> = head.split_whitespace().collect();
+        let reports = reports.split(';').map(|r| r.trim().to_owned()).filter(|r| r != "clean").collect();
+        let levels = words[1].split(',').map(|l| l.parse().unwrap()).collect();
+        let engines = words[2].split(',').map(|e| e.parse().unwrap()).collect();
+        vec![Expectation { compiler: words[0].to_owned(), levels, engines, reports }]
+    };
+    source.lines().filter_map(|l| l.strip_prefix("// expect: ")).flat_map(parse).collect()
+}
+
+/// Checks every expectation of a program.
+pub fn expect(name: &str) {
+    let program = load(name);
+    let expectations = expectations(&program.source);
+    assert!(!expectations.is_empty(), "{name} expects nothing");
+    for expectation in expectations {
+        let Ok(compiler) = find_compiler(&expectation.compiler) else {
+            eprintln!("{name}: skipped, no {}", expectation.compiler);
+            continue;
+        };
+        for engine in expectation.engines {
+            let invariants = Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect();
+            let options = CheckOptions { engine, invariants, strictness: Strictness::Filtered, ..CheckOptions::default() };
+            let checker = match Checker::new(options) {
+                Ok(checker) => checker,
+                Err(e) => {
+                    eprintln!("{name}: {engine} skipped: {e}");
+                    continue;
+                }
+            };
+            let reference = checker.reference(&program, &compiler).unwrap();
+            for level in &expectation.levels {
+                let run = checker.check(&program, &reference, &compiler, *level, &[]).unwrap();
+                let spell = |v: &trueline_model::Violation| {
+                    let variable = v.variable.as_deref().map(|v| format!(" {v}")).unwrap_or_default();
+                    format!("{} {}{variable}", v.invariant, v.line)
+                };
+                let reported: Vec<String> = run.violations.iter().map(spell).collect();
+                let build = format!("{name} with {} {level} in {engine}", expectation.compiler);
+                assert_eq!(reported, expectation.reports, "{build}: {:#?}\ndropped: {:#?}", run.violations, run.dropped);
+            }
+        }
+    }
+}

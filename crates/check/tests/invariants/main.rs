@@ -1,0 +1,13 @@
+//! One file per invariant, each with real programs, real compilers and real debuggers.
+
+mod backtrace;
+mod clean;
+mod codegen;
+mod consistency;
+mod dwarf;
+mod harness;
+mod line;
+mod literal;
+mod parameter;
+mod scope;
+mod value;

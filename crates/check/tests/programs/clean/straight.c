@@ -1,0 +1,7 @@
+// expect: clean
+#include <stdio.h>
+int main(void) {
+  puts("one");
+  puts("two");
+  return 0;
+}
