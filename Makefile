@@ -21,3 +21,8 @@ test: deps lint
 
 test-quick: deps
 	$(CARGO) test --workspace --locked --lib --bins
+
+# Isolation on the known bugs of gcc 12: hours at the full budget, resumable. BUDGET=60 SEEDS=1 for a look.
+.PHONY: bench-isolate
+bench-isolate: deps
+	bench/isolate.sh

@@ -3,12 +3,17 @@
 //! usage: bench_isolate BUGS-DIR OUT-DIR COMPILER BUDGET-SECONDS SEED guided|random [FILE…]
 //!
 //! BUGS-DIR holds `bugs.json` and the programs. One directory per bug and run goes to OUT-DIR, with
-//! everything the search found (coverage as bitmaps); what is there already is not done again.
+//! everything the search found (coverage as lists of blocks) and the ranks of the buggy files; what is
+//! there already is not done again. `BENCH_CORPUS` may name a directory of passing programs for the
+//! comparison with plain spectrum-based ranking.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_coverage::StockCoverage;
-use trueline_isolate::{FailureJudge, FailureKind, Search, Strategy, diagnose, pass_switches, switch_witnesses};
+use trueline_isolate::{
+    Aggregate, FailureJudge, FailureKind, Found, Level, Passing, Report, Search, Strategy, Suspect, SwitchWitness, diagnose, pass_switches,
+    rank, reports_diagnostics, switch_witnesses,
+};
 use trueline_model::{Coverage, CoverageSet, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{Compiler, Limits, cpu_time, find_compiler};
 
@@ -110,7 +115,15 @@ impl Run {
         for (index, switch) in switches.iter().enumerate() {
             save(&target.join(format!("switch-{index:04}.bits")), &switch.covered)?;
         }
+        let buggy = strings("buggy_files");
+        let mut levels = Vec::new();
+        for opt in judge.passing_levels(&program)? {
+            let flags: Vec<String> = flags.iter().cloned().chain([opt.flag().to_owned()]).collect();
+            levels.push(self.coverage.measure(&program, &flags)?);
+        }
+        let ranks = self.ranks(&found, &switches, &levels, &all_flags, kind == FailureKind::Crash, &buggy)?;
         let document = serde_json::json!({
+            "ranks": ranks,
             "file": name, "kind": format!("{kind:?}"), "level": level.flag(), "message": message,
             "buggy_files": bug["buggy_files"], "buggy_functions": bug["buggy_functions"],
             "judged": found.judged, "failing": found.failing_mutants, "unjudged": found.unjudged, "order": found.order, "exhausted": found.exhausted,
@@ -128,6 +141,69 @@ impl Run {
             started.0.elapsed()
         );
         Ok(())
+    }
+}
+
+impl Run {
+    /// Ranks of the buggy files under every method that is compared.
+    fn ranks(
+        &self,
+        found: &Found,
+        switches: &[SwitchWitness],
+        levels: &[CoverageSet],
+        flags: &[String],
+        crash: bool,
+        buggy: &[String],
+    ) -> Result<serde_json::Value, Failure> {
+        let map = self.coverage.code_map();
+        let excluded = |file: &str| crash && reports_diagnostics(file);
+        let of = |ranking: &[Suspect]| {
+            let place = |file: &String| ranking.iter().find(|s| s.file == *file).map(|s| s.rank);
+            let mut ranks: Vec<usize> = buggy.iter().filter_map(place).collect();
+            ranks.sort_unstable();
+            // A buggy file that the failing compilation never ran comes after everything.
+            if ranks.is_empty() { vec![map.files.len()] } else { ranks }
+        };
+        let report = Report { found, switches, levels, passing: &[], map, crash };
+        let spectrum = |sets: &[CoverageSet], aggregate| {
+            let passing: Vec<Passing<'_>> = sets.iter().map(|covered| Passing { covered, weight: 1.0 }).collect();
+            of(&rank(&found.failing, &passing, map, Level::File, aggregate, excluded))
+        };
+        let switched: Vec<CoverageSet> = switches.iter().map(|s| s.covered.clone()).collect();
+        let corpus = self.corpus(flags)?;
+        // Without the gathering over blocks a file is either run or not.
+        let files = |set: &CoverageSet| set.iter().filter_map(|unit| map.file_of(unit)).collect::<CoverageSet>();
+        let whole = trueline_model::CodeMap {
+            files: map.files.clone(),
+            functions: (0..map.files.len() as u32).map(|file| trueline_model::CodeFunction { name: String::new(), file }).collect(),
+            unit_functions: (0..map.files.len() as u32).collect(),
+        };
+        let sets: Vec<CoverageSet> = corpus.iter().map(files).collect();
+        let passing: Vec<Passing<'_>> = sets.iter().map(|covered| Passing { covered, weight: 1.0 }).collect();
+        let by_file = of(&rank(&files(&found.failing), &passing, &whole, Level::File, Aggregate::Mean, excluded));
+        Ok(serde_json::json!({
+            "default": of(&report.ranking(Level::File, Aggregate::Evidence)),
+            "mean": of(&report.ranking(Level::File, Aggregate::Mean)),
+            "guilty_pass": spectrum(&switched, Aggregate::Mean),
+            "guilty_pass_evidence": spectrum(&switched, Aggregate::Evidence),
+            "corpus_blocks": if corpus.is_empty() { serde_json::Value::Null } else { serde_json::json!(spectrum(&corpus, Aggregate::Mean)) },
+            "corpus_files": if corpus.is_empty() { serde_json::Value::Null } else { serde_json::json!(by_file) },
+        }))
+    }
+
+    fn corpus(&self, flags: &[String]) -> Result<Vec<CoverageSet>, Failure> {
+        let Some(dir) = std::env::var_os("BENCH_CORPUS") else { return Ok(Vec::new()) };
+        let mut files: Vec<PathBuf> = std::fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
+        files.retain(|path| path.extension().is_some_and(|ext| ext == "c"));
+        files.sort();
+        let mut sets = Vec::new();
+        for path in files {
+            let source = std::fs::read_to_string(&path)?;
+            let program =
+                Program { name: "corpus.c".to_owned(), language: Language::C, source, origin: Origin::File { path }, cflags: Vec::new() };
+            sets.push(self.coverage.measure(&program, flags)?);
+        }
+        Ok(sets)
     }
 }
 

@@ -306,6 +306,20 @@ impl FailureJudge {
         }
     }
 
+    /// The levels, the failing ones apart, at which the program passes.
+    pub fn passing_levels(&self, program: &Program) -> Result<Vec<OptLevel>, SeamError> {
+        let candidates = [OptLevel::O0, OptLevel::Og, OptLevel::O1, OptLevel::Os, OptLevel::O2, OptLevel::O3];
+        let mut passing = Vec::new();
+        for opt in candidates.into_iter().filter(|opt| !self.failure.levels.contains(opt)) {
+            let failing = Setting { opt, ..self.failure.failing.clone() };
+            let there = Self { failure: Failure { failing, ..self.failure.clone() } };
+            if there.judge_with(program, &[])? == Answer::No {
+                passing.push(opt);
+            }
+        }
+        Ok(passing)
+    }
+
     fn ends_as_expected(&self, behaviour: &Behaviour) -> bool {
         match (behaviour, &self.failure.expected) {
             (Behaviour::Ran { exit, .. }, Some(Behaviour::Ran { exit: expected, .. })) => exit == expected,

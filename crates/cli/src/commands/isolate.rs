@@ -169,11 +169,18 @@ struct Case {
 /// A judge that can also judge the program under further flags.
 trait SwitchJudge: Interesting {
     fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError>;
+
+    /// The levels at which the program passes.
+    fn passing_levels(&self, program: &Program) -> Result<Vec<OptLevel>, SeamError>;
 }
 
 impl SwitchJudge for FailureJudge {
     fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
         self.judge_with(program, extra)
+    }
+
+    fn passing_levels(&self, program: &Program) -> Result<Vec<OptLevel>, SeamError> {
+        FailureJudge::passing_levels(self, program)
     }
 }
 
@@ -203,8 +210,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     };
     let found = search.run(&mut within, &mut |event| progress.show(event))?;
     progress.clear();
+    let levels = passing_levels(&case, &program, &*coverage)?;
     let extra = passing_programs(args.passing.as_deref(), &flags, &*coverage, &mut within)?;
-    if found.witnesses.is_empty() && switches.is_empty() && extra.is_empty() {
+    if found.witnesses.is_empty() && switches.is_empty() && extra.is_empty() && levels.is_empty() {
         bail!(
             "{} fails with every mutation ({} tried, {} still fail, {} tell nothing): there is nothing to compare it with; give it a larger --budget, or passing programs with --passing",
             program.name,
@@ -214,7 +222,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         );
     }
     let level = if args.level == LevelKind::File { Level::File } else { Level::Function };
-    let report = Report { found: &found, switches: &switches, passing: &extra, map: coverage.code_map(), crash: case.crash };
+    let report =
+        Report { found: &found, switches: &switches, levels: &levels, passing: &extra, map: coverage.code_map(), crash: case.crash };
     let ranking = report.ranking(level, if args.aggregate == AggregateKind::Mean { Aggregate::Mean } else { Aggregate::Evidence });
     let cost = (cpu_time() - started.1, started.0.elapsed());
     if args.json {
@@ -318,6 +327,11 @@ impl SwitchJudge for DebugJudge {
             Some(_) => Answer::No,
         })
     }
+
+    fn passing_levels(&self, _: &Program) -> Result<Vec<OptLevel>, SeamError> {
+        // The reference has its own debug information to make: it shares too little with any other level.
+        Ok(Vec::new())
+    }
 }
 
 fn debug_case(args: &Args, program: &Program, compiler: &Compiler, levels: &[OptLevel]) -> anyhow::Result<Case> {
@@ -359,6 +373,14 @@ fn find_switches(
     progress.say("trying pass switches");
     let judge = |extra: &[String]| case.judge.judge_flags(program, extra);
     Ok(switch_witnesses(program, &flags, &candidates, &judge, coverage, &mut within)?)
+}
+
+fn passing_levels(case: &Case, program: &Program, coverage: &dyn Coverage) -> anyhow::Result<Vec<trueline_model::CoverageSet>> {
+    let measure = |opt: OptLevel| {
+        let setting = Setting { opt, ..case.setting.clone() };
+        Ok(coverage.measure(program, &setting.all_flags())?)
+    };
+    case.judge.passing_levels(program)?.into_iter().map(measure).collect()
 }
 
 fn passing_programs(

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Summarizes what `make bench-isolate` measured.
+
+usage: isolate-summary.py OUT-DIR
+
+Per method: share of bugs whose first buggy file is within the top 1, 5, 10 and 20, mean first rank, mean
+average rank, the same counted once per distinct set of buggy files, and a Wilcoxon signed-rank p against
+the default. The median over seeds is taken per bug.
+"""
+import collections
+import json
+import math
+import os
+import statistics
+import sys
+
+
+def wilcoxon(a, b):
+    """Two-sided p of the signed-rank test by the normal approximation, ties corrected."""
+    pairs = [x - y for x, y in zip(a, b) if x != y]
+    n = len(pairs)
+    if n == 0:
+        return 1.0
+    order = sorted(range(n), key=lambda i: abs(pairs[i]))
+    ranks, ties, i = [0.0] * n, 0.0, 0
+    while i < n:
+        j = i
+        while j < n and abs(pairs[order[j]]) == abs(pairs[order[i]]):
+            j += 1
+        for k in range(i, j):
+            ranks[order[k]] = (i + j + 1) / 2
+        ties += (j - i) ** 3 - (j - i)
+        i = j
+    plus = sum(r for r, d in zip(ranks, pairs) if d > 0)
+    mean = n * (n + 1) / 4
+    spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24 - ties / 48)
+    if spread == 0:
+        return 1.0
+    z = (abs(plus - mean) - 0.5) / spread
+    return math.erfc(max(z, 0) / math.sqrt(2))
+
+
+def main(out):
+    runs = collections.defaultdict(list)
+    buggy = {}
+    for name in sorted(os.listdir(out)):
+        path = os.path.join(out, name, "done.json")
+        if os.path.exists(path):
+            run = json.load(open(path))
+            strategy = name.rsplit("-", 2)[1]
+            buggy[run["file"]] = tuple(run["buggy_files"])
+            for method, ranks in run.get("ranks", {}).items():
+                if ranks is not None:
+                    runs[(strategy, method), run["file"]].append(ranks)
+    methods = sorted({key[0] for key in runs})
+    table = {}
+    for method in methods:
+        files = [file for key, file in runs if key == method]
+        first = {f: statistics.median(r[0] for r in runs[method, f]) for f in files}
+        average = {f: statistics.median(statistics.mean(r) for r in runs[method, f]) for f in files}
+        table[method] = (first, average)
+    base = table.get(("guided", "default"), ({}, {}))[0]
+    print("search/method                 bugs  top-1/5/10/20 %    MFR    MAR   once per file set    p against default")
+    for method, (first, average) in table.items():
+        values = list(first.values())
+        top = lambda v: "/".join(f"{100 * sum(x <= k for x in v) / len(v):.0f}" for k in (1, 5, 10, 20))
+        sets = collections.defaultdict(list)
+        for file, rank in first.items():
+            sets[buggy[file]].append(rank)
+        once = [statistics.median(r) for r in sets.values()]
+        common = [f for f in first if f in base]
+        p = wilcoxon([base[f] for f in common], [first[f] for f in common]) if method != ("guided", "default") else float("nan")
+        print(f"{method[0] + '/' + method[1]:<29} {len(values):>4}  {top(values):<16} {statistics.mean(values):>6.1f} "
+              f"{statistics.mean(average.values()):>6.1f}   {top(once):<16}     {p:.2g}")
+
+
+main(sys.argv[1])

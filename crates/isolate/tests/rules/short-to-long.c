@@ -1,0 +1,4 @@
+// rule: short to long
+// expect: unsigned long a;
+unsigned short a;
+unsigned char b;
