@@ -42,6 +42,16 @@ fn skip_arguments(text: &str) -> Option<&str> {
             rest = tail;
             continue;
         }
+        // Literals and references back hold digits that are no lengths.
+        if let Some(literal) = rest.strip_prefix('L').filter(|literal| !literal.starts_with("_Z")) {
+            rest = &literal[literal.find('E')? + 1..];
+            continue;
+        }
+        if let Some(back) = rest.strip_prefix(['S', 'T']) {
+            let digits = back.bytes().take_while(|b| b.is_ascii_digit() || b.is_ascii_uppercase()).count();
+            rest = if back[digits..].starts_with('_') { &back[digits + 1..] } else { back.get(1..)? };
+            continue;
+        }
         match rest.as_bytes()[0] {
             b'I' | b'N' | b'X' | b'L' | b'F' | b'J' => depth += 1,
             b'E' => depth -= 1,
