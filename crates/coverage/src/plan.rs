@@ -80,7 +80,7 @@ impl Plan {
         let survey = survey(image);
         let names = name_ranges(image, &survey, hints);
         if names.map.files.len() < 2 {
-            let reason = "neither its symbols nor its assertions name source files".to_owned();
+            let reason = "neither its symbols nor its assertions name source files (for libLLVM and libclang-cpp, install llvm-NN-dev and libclang-NN-dev: their static libraries do)".to_owned();
             return Err(CoverageError::Unmappable { image: image.path.clone(), reason });
         }
         // Only blocks that belong to some file are worth a breakpoint.
