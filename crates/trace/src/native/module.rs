@@ -161,7 +161,8 @@ pub(crate) struct Var {
     pub decl_file: Option<FileId>,
     pub ty: TypeId,
     pub location: Location,
-    /// It stands in a block without addresses, whose variables gdb shows in the block around it and lldb nowhere.
+    /// It stands in a block without addresses, or only in the abstract instance of an inlined function: gdb shows such
+    /// variables in the block around, lldb does not show them.
     pub is_adopted: bool,
 }
 

@@ -63,7 +63,7 @@ impl<'t> Tracer<'t> {
         let user: Vec<bool> = module.files.iter().map(|f| is_user(request, f)).collect();
         let stepper: Box<dyn Stepper + 't> = match request.policy {
             Policy::Gdb => Box::new(GdbStepper::new(module, user.clone())),
-            Policy::Lldb => Box::new(LldbStepper::new(module)),
+            Policy::Lldb => Box::new(LldbStepper::new(module, &user)),
             Policy::Standard => Box::new(StandardStepper::new(module)),
         };
         let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone());

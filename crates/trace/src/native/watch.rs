@@ -142,8 +142,10 @@ impl Watch {
     pub fn observe(&mut self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Variable {
         let module = machine.module;
         let outcome = match (self.policy, &module.var(var).location) {
-            // lldb 16 cannot read constants of pointer type.
-            (Policy::Lldb, Location::Constant(_)) if matches!(module.ty(module.var(var).ty).kind, TypeKind::Pointer) => {
+            // lldb 16 cannot read global constants of pointer type.
+            (Policy::Lldb, Location::Constant(_))
+                if module.var(var).kind == VarKind::Global && matches!(module.ty(module.var(var).ty).kind, TypeKind::Pointer) =>
+            {
                 Err(Fault::Unreadable("a constant pointer".into()))
             }
             _ => fetch(machine, frame, var, &mut self.content),

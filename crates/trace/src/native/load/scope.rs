@@ -121,8 +121,12 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     ) -> Result<(), Damage> {
         for child in children(self.all, origin).filter(|c| !mentioned.contains(c)) {
             match die(self.all, child).entry.tag() {
-                gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter | gimli::DW_TAG_lexical_block => {
-                    self.member(child, block, function, depth)?
+                gimli::DW_TAG_formal_parameter => self.member(child, block, function, depth)?,
+                gimli::DW_TAG_variable | gimli::DW_TAG_lexical_block => {
+                    self.adopting += 1;
+                    let read = self.member(child, block, function, depth);
+                    self.adopting -= 1;
+                    read?;
                 }
                 _ => {}
             }

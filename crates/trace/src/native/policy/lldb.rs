@@ -9,7 +9,8 @@ use super::lldb_lines::LldbLines;
 use super::sites::Needs;
 use super::{FrameId, Position, Shown, StackId, Stepper, Verdict, call_line};
 use crate::native::module::{BlockId, FileId, FunctionId, Module};
-use std::collections::HashMap;
+use iced_x86::{Decoder, DecoderOptions, FlowControl};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 #[derive(Debug)]
@@ -31,6 +32,9 @@ pub(crate) struct LldbStepper<'m> {
     module: &'m Module,
     lines: LldbLines,
     places: HashMap<u64, Rc<Place>>,
+    /// Where calls of functions of other files return to: lldb has no way to step over such a function, so it is entered
+    /// and left again, which is a stop.
+    detours: HashSet<u64>,
     ranges: Vec<(u64, u64)>,
     line: Option<(FileId, u32)>,
     frame: Option<FrameId>,
@@ -41,12 +45,15 @@ pub(crate) struct LldbStepper<'m> {
 }
 
 impl<'m> LldbStepper<'m> {
-    pub fn new(module: &'m Module) -> Self {
+    pub fn new(module: &'m Module, user: &[bool]) -> Self {
         let lines = LldbLines::new(module);
+        let is_user = |pc: u64| lines.at(pc).is_none_or(|e| user[e.file.0 as usize]);
+        let detours = detours(module, is_user);
         Self {
             module,
             lines,
             places: HashMap::new(),
+            detours,
             ranges: Vec::new(),
             line: None,
             frame: None,
@@ -190,6 +197,9 @@ impl Stepper for LldbStepper<'_> {
         }
         let place = self.place(pc);
         let hidden = place.hidden;
+        if self.detours.contains(&pc) {
+            return self.stop(pc, &place, hidden);
+        }
         let visible = Self::frame_id(position.stack, &place, hidden);
         let parent = Self::parent_id(position, &place, hidden);
         let order = self.order(position, visible, parent);
@@ -228,4 +238,21 @@ impl Stepper for LldbStepper<'_> {
     fn sites(&self) -> Needs {
         Needs::Returns
     }
+}
+
+/// The addresses after calls from the user's functions to functions with debug information of other files.
+fn detours(module: &Module, is_user: impl Fn(u64) -> bool) -> HashSet<u64> {
+    let mut found = HashSet::new();
+    for &(low, high, _) in module.by_address.iter().filter(|r| is_user(r.0)) {
+        let code = module.code_at(low).unwrap_or_default();
+        let code = &code[..code.len().min((high - low) as usize)];
+        for instruction in Decoder::with_ip(64, code, low, DecoderOptions::NONE).iter() {
+            let target = instruction.near_branch64();
+            let is_call = instruction.flow_control() == FlowControl::Call;
+            if is_call && module.function_at(target).is_some_and(|f| module.function(f).entry() == target) && !is_user(target) {
+                found.insert(instruction.next_ip());
+            }
+        }
+    }
+    found
 }
