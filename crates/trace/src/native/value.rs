@@ -1,8 +1,9 @@
 //! From a placement and a type to the canonical text of a value.
 
-use super::eval::{Fault, Machine, Place, Placement};
+use super::eval::{Fault, Machine, Place, Placement, Value};
 use super::frame::Frame;
 use super::module::{Module, TypeId, TypeKind};
+use super::op::ValueType;
 use std::fmt::Write as _;
 
 /// Scalars of one aggregate that are rendered; the rest is `...`. The debugger engines have the same limit.
@@ -17,6 +18,8 @@ pub(crate) struct Content {
     pub missing: Option<Vec<u8>>,
     /// A pointer to something that has no memory.
     pub is_synthetic: bool,
+    /// The untyped value that the object was computed as, before it was cut to the object's size.
+    pub computed: Option<u64>,
 }
 
 /// What printing comes to.
@@ -37,6 +40,10 @@ impl Machine<'_> {
         content.bytes.resize(size as usize, 0);
         content.missing = None;
         content.is_synthetic = false;
+        content.computed = match placement {
+            Placement::Whole(Place::Value(Value { ty: ValueType::Generic, bits })) => Some(*bits as u64),
+            _ => None,
+        };
         match placement {
             Placement::Whole(place) => self.fetch_whole(frame, place, content),
             Placement::Pieces(pieces) => self.fetch_pieces(frame, pieces, content),

@@ -150,31 +150,48 @@ impl Watch {
             }
             _ => fetch(machine, frame, var, &mut self.content),
         };
-        let slot = &mut self.seen[var.0 as usize];
-        if let (Ok(()), Some(seen)) = (&outcome, &*slot)
+        if let (Ok(()), Some(seen)) = (&outcome, &self.seen[var.0 as usize])
             && seen.is_value
             && self.content.missing.is_none()
             && !self.content.is_synthetic
+            && self.content.computed.is_none()
             && seen.bytes == self.content.bytes
         {
             return seen.variable.clone();
         }
-        let observation = match outcome {
-            Ok(()) => match print(module, module.var(var).ty, &self.content, &mut self.text) {
+        let observation = match (outcome, self.as_lldb_computes(module, var)) {
+            (Ok(()), Some(text)) => Observation::Value(text),
+            (Ok(()), None) => match print(module, module.var(var).ty, &self.content, &mut self.text) {
                 Printed::Text => Observation::Value(Arc::from(self.text.as_str())),
                 Printed::AllMissing => Observation::OptimizedOut,
             },
-            Err(Fault::OptimizedOut) => Observation::OptimizedOut,
-            Err(Fault::NoEntryValue) if self.policy != Policy::Lldb => Observation::OptimizedOut,
-            Err(Fault::NoEntryValue | Fault::Unreadable(_) | Fault::IllFormed(_)) => Observation::Unreadable,
+            (Err(Fault::OptimizedOut), _) => Observation::OptimizedOut,
+            (Err(Fault::NoEntryValue), _) if self.policy != Policy::Lldb => Observation::OptimizedOut,
+            (Err(Fault::NoEntryValue | Fault::Unreadable(_) | Fault::IllFormed(_)), _) => Observation::Unreadable,
         };
-        let is_value = matches!(observation, Observation::Value(_)) && self.content.missing.is_none() && !self.content.is_synthetic;
+        let is_value = matches!(observation, Observation::Value(_))
+            && self.content.missing.is_none()
+            && !self.content.is_synthetic
+            && self.content.computed.is_none();
+        let slot = &mut self.seen[var.0 as usize];
         let seen = slot.get_or_insert_with(|| Seen { variable: describe(module, var), bytes: Vec::new(), is_value: false });
         seen.variable.observation = observation;
         seen.is_value = is_value;
         seen.bytes.clear();
         seen.bytes.extend_from_slice(&self.content.bytes);
         seen.variable.clone()
+    }
+}
+
+impl Watch {
+    /// lldb 16 does not cut a computed value to the size of its variable: the same bits may print as another number.
+    fn as_lldb_computes(&self, module: &Module, var: VarId) -> Option<Arc<str>> {
+        let bits = self.content.computed.filter(|_| self.policy == Policy::Lldb)?;
+        match module.ty(module.var(var).ty).kind {
+            TypeKind::Signed => Some((bits as i64).to_string().into()),
+            TypeKind::Unsigned => Some(bits.to_string().into()),
+            _ => None,
+        }
     }
 }
 
@@ -200,6 +217,7 @@ pub(crate) fn fetch(machine: &Machine<'_>, frame: &Frame, id: VarId, content: &m
         content.bytes.resize(size.min(1 << 16), 0);
         content.missing = None;
         content.is_synthetic = false;
+        content.computed = None;
         return Ok(());
     }
     let entry = machine.module.function(frame.function).entry();
