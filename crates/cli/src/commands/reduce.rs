@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_generate::Filter;
 use trueline_model::{Answer, EngineKind, FindingId, Interesting, OptLevel, Policy, Program, SeamError};
-use trueline_reduce::{Builtin, External, ExternalTool, Progress, ReduceEnd, ReduceError, Reduced, count_lines};
+use trueline_reduce::{Builtin, External, ExternalTool, Progress, ReduceEnd, ReduceError, Reduced, Watch, count_lines};
 use trueline_store::Store;
 use trueline_toolchain::{ToolKind, find_compiler, find_tool};
 use trueline_triage::Setting;
@@ -58,10 +58,14 @@ pub struct Args {
     json: bool,
 }
 
+/// Who reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum ToolChoice {
+pub enum ToolChoice {
+    /// C-Vise.
     Cvise,
+    /// C-Reduce.
     Creduce,
+    /// Our own.
     Builtin,
 }
 
@@ -74,7 +78,6 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     }
     let pass = if args.any_pass { None } else { pass_behind(&program, &looking, &setting, &kind)? };
     let program = self_contained(program, &looking, &setting, &kind, pass.as_deref())?;
-    let tool = args.tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { ToolChoice::Cvise } else { ToolChoice::Builtin });
     let started = Instant::now();
     let time = Duration::from_secs(args.time);
     let terminal = std::io::stderr().is_terminal() && !args.json;
@@ -90,16 +93,13 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         }
         if started.elapsed() > time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let question = Question { looking: looking.clone(), setting: setting.clone(), kind: kind.clone(), pass: pass.clone() };
-    let reduced = match tool {
-        ToolChoice::Builtin => Builtin { interesting: &question, validity: &Filter::find(), watch: &watch }.reduce(&program),
-        ToolChoice::Cvise | ToolChoice::Creduce => {
-            let script = super::triage::script_of(&program, &program.name, &setting, &kind, pass.as_deref());
-            let which = if tool == ToolChoice::Cvise { ExternalTool::Cvise } else { ExternalTool::Creduce };
-            let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-            External::find(which, &script, jobs, time, &watch).and_then(|external| external.reduce(&program))
-        }
-    };
+    let reduced = shrink(
+        &program,
+        &Aim { looking: looking.clone(), setting: setting.clone(), kind: kind.clone(), pass: pass.clone() },
+        args.tool,
+        time,
+        &watch,
+    );
     if terminal {
         eprint!("\r\x1b[K");
     }
@@ -111,6 +111,20 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let invalid = Filter::find().judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
     report(&args, &program, &reduced, &output, &kind, pass.as_deref(), started, (shows, invalid.map(|r| r.to_string())))?;
     Ok(Ending::Clean)
+}
+
+/// Reduces a self-contained program with the tool chosen, or the best one that is there.
+pub fn shrink(program: &Program, aim: &Aim, tool: Option<ToolChoice>, time: Duration, watch: &Watch<'_>) -> Result<Reduced, ReduceError> {
+    let tool = tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { ToolChoice::Cvise } else { ToolChoice::Builtin });
+    match tool {
+        ToolChoice::Builtin => Builtin { interesting: aim, validity: &Filter::find(), watch }.reduce(program),
+        ToolChoice::Cvise | ToolChoice::Creduce => {
+            let script = super::triage::script_of(program, &program.name, &aim.setting, &aim.kind, aim.pass.as_deref());
+            let which = if tool == ToolChoice::Cvise { ExternalTool::Cvise } else { ExternalTool::Creduce };
+            let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+            External::find(which, &script, jobs, time, watch)?.reduce(program)
+        }
+    }
 }
 
 fn explain_failure(error: ReduceError, output: &Path) -> anyhow::Error {
@@ -156,7 +170,7 @@ fn pass_behind(program: &Program, looking: &Looking, setting: &Setting, kind: &s
 }
 
 /// Without includes and macros, if it still shows the fault that way: reducers work on one text.
-fn self_contained(program: Program, looking: &Looking, setting: &Setting, kind: &str, pass: Option<&str>) -> anyhow::Result<Program> {
+pub fn self_contained(program: Program, looking: &Looking, setting: &Setting, kind: &str, pass: Option<&str>) -> anyhow::Result<Program> {
     if !trueline_c::needs_preprocessing(&program.source) {
         return Ok(program);
     }
@@ -164,14 +178,19 @@ fn self_contained(program: Program, looking: &Looking, setting: &Setting, kind: 
     Ok(if shows_expected(whole.clone(), looking, setting, kind, pass)? { whole } else { program })
 }
 
-struct Question {
-    looking: Looking,
-    setting: Setting,
-    kind: String,
-    pass: Option<String>,
+/// What a reduced program must still show.
+pub struct Aim {
+    /// How it is looked at.
+    pub looking: Looking,
+    /// How it is built.
+    pub setting: Setting,
+    /// The kind of fault.
+    pub kind: String,
+    /// The pass behind it, `None` for any.
+    pub pass: Option<String>,
 }
 
-impl Interesting for Question {
+impl Interesting for Aim {
     fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
         let shows = shows_expected(candidate.clone(), &self.looking, &self.setting, &self.kind, self.pass.as_deref());
         shows.map(|yes| if yes { Answer::Yes } else { Answer::No }).map_err(|e| SeamError(format!("{e:#}")))

@@ -54,6 +54,9 @@ pub struct Args {
     /// Write a bug draft per finding into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// With --out: reduce each program, too, for at most this many seconds each.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "600", requires = "out")]
+    reduce: Option<u64>,
     /// A directory of known bugs (*.toml) beside the shipped ones.
     #[arg(long, value_name = "DIR")]
     known: Option<PathBuf>,
@@ -97,7 +100,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let explained = explainer.explain_all(cases)?;
     notes.extend(explained.iter().filter_map(Explained::note));
     if let Some(dir) = &args.out {
-        explain::write_drafts(dir, &explained)?;
+        explainer.write_drafts(dir, &explained, args.reduce.map(std::time::Duration::from_secs))?;
     }
     if let Some(store) = &store {
         print::store(store, &explained)?;

@@ -1,13 +1,16 @@
 //! From a finding to its explanation.
 
 use super::Versions;
+use crate::commands::reduce::{Aim, self_contained, shrink};
 use crate::fault::{FaultProbe, Judge, Looking, Sought, check_options, describe, kind_of};
 use anyhow::Context;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use trueline_check::{CheckRun, Checker};
-use trueline_model::{EngineKind, Fault, FindingId, Fingerprint, OptLevel, Policy, Program, Reader, Verdict};
-use trueline_reduce::{ScriptSpec, interesting_script};
+use trueline_model::{EngineKind, Fault, FindingId, Fingerprint, Language, OptLevel, Policy, Program, Reader, Verdict};
+use trueline_reduce::{Progress, ScriptSpec, interesting_script};
 use trueline_toolchain::{Compiler, find_compiler};
 use trueline_triage::{
     Attribution, CachedProbe, Cluster, Draft, KnownBug, KnownBugs, Level, Presence, Reading, Setting, cluster, excerpt, fingerprint,
@@ -234,7 +237,7 @@ fn number_clusters(explained: &mut [Explained]) {
 pub fn script_of(program: &Program, file: &str, setting: &Setting, kind: &str, pass: Option<&str>) -> String {
     let own = std::env::current_exe().ok().map_or_else(|| "trueline".to_owned(), |p| p.display().to_string());
     let clang = ["clang-16", "clang-19", "clang-14", "clang"].iter().find_map(|n| find_compiler(n).ok());
-    let is_c = program.language == trueline_model::Language::C;
+    let is_c = program.language == Language::C;
     let mut arguments: Vec<String> =
         vec!["--cc".to_owned(), setting.compiler.id.path.display().to_string(), format!("--opt={}", setting.opt)];
     arguments.extend(program.cflags.iter().map(|f| format!("--cflag={f}")));
@@ -249,35 +252,81 @@ pub fn script_of(program: &Program, file: &str, setting: &Setting, kind: &str, p
     })
 }
 
-/// Writes one directory per finding.
-pub fn write_drafts(dir: &Path, explained: &[Explained]) -> anyhow::Result<()> {
-    for (index, finding) in explained.iter().enumerate().filter(|(_, e)| e.shows()) {
-        let case = &finding.case;
-        let setting = Setting { compiler: case.compiler.clone(), opt: case.opt };
-        let kind = kind_of(&case.fault);
-        let number = case.id.map_or(index as i64 + 1, |id| id.0);
-        let name = format!("{number:03}-{}-{}{}-{kind}", case.compiler.id.kind, case.compiler.major(), case.opt);
-        // The draft's program goes by the name that the fault's place is given with.
-        let file = format!("program.{}", case.program.language.extension());
-        let pass = finding.attribution.as_ref().and_then(|a| a.name.as_ref()).map(|n| n.0.as_str());
-        let script = script_of(&case.program, &file, &setting, kind, pass);
-        let fault = renamed(&case.fault, &file);
-        let draft = Draft {
-            program: &case.program,
-            reduced: None,
-            fault: &fault,
-            compiler: &case.compiler.id,
-            opt: case.opt,
-            attribution: finding.attribution.as_ref(),
-            fingerprint: Some(&finding.fingerprint),
-            readings: &finding.readings,
-            verdict: finding.verdict.clone(),
-            dwarf: finding.dwarf.as_deref(),
-            interesting: &script,
-        };
-        write_draft(&dir.join(&name), &draft).with_context(|| format!("draft {name}"))?;
+/// A reduced program and what was found out about it anew.
+struct Smaller {
+    text: String,
+    explained: Explained,
+}
+
+impl Explainer<'_> {
+    /// Writes one directory per finding, with a reduced program when there is time for it.
+    pub fn write_drafts(&self, dir: &Path, explained: &[Explained], reduce: Option<Duration>) -> anyhow::Result<()> {
+        for (index, finding) in explained.iter().enumerate().filter(|(_, e)| e.shows()) {
+            let case = &finding.case;
+            let setting = Setting { compiler: case.compiler.clone(), opt: case.opt };
+            let kind = kind_of(&case.fault);
+            let number = case.id.map_or(index as i64 + 1, |id| id.0);
+            let name = format!("{number:03}-{}-{}{}-{kind}", case.compiler.id.kind, case.compiler.major(), case.opt);
+            let pass = finding.attribution.as_ref().and_then(|a| a.name.as_ref()).map(|n| n.0.as_str());
+            let smaller = match reduce {
+                Some(time) => self.reduce(finding, &setting, kind, pass, time).with_context(|| format!("reducing {name}"))?,
+                None => None,
+            };
+            // What the report shows is the smaller program, under the name that its file has in the draft.
+            let extension = case.program.language.extension();
+            let (stem, shown) = smaller.as_ref().map_or(("program", finding), |s| ("reduced", &s.explained));
+            let file = format!("{stem}.{extension}");
+            let script = script_of(&shown.case.program, &file, &setting, kind, pass);
+            let fault = renamed(&shown.case.fault, &file);
+            let draft = Draft {
+                program: &case.program,
+                reduced: smaller.as_ref().map(|s| s.text.as_str()),
+                fault: &fault,
+                compiler: &case.compiler.id,
+                opt: case.opt,
+                attribution: shown.attribution.as_ref(),
+                fingerprint: Some(&finding.fingerprint),
+                readings: &shown.readings,
+                verdict: shown.verdict.clone(),
+                dwarf: shown.dwarf.as_deref(),
+                interesting: &script,
+            };
+            write_draft(&dir.join(&name), &draft).with_context(|| format!("draft {name}"))?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Reduces a finding's program and explains what is left; `None` when it cannot be reduced.
+    fn reduce(
+        &self,
+        finding: &Explained,
+        setting: &Setting,
+        kind: &str,
+        pass: Option<&str>,
+        time: Duration,
+    ) -> anyhow::Result<Option<Smaller>> {
+        if finding.case.program.language != Language::C {
+            return Ok(None);
+        }
+        let whole = self_contained(finding.case.program.clone(), &self.looking, setting, kind, pass)?;
+        let aim = Aim { looking: self.looking.clone(), setting: setting.clone(), kind: kind.to_owned(), pass: pass.map(str::to_owned) };
+        let started = Instant::now();
+        let watch = |progress: &Progress<'_>| {
+            if self.terminal {
+                eprint!("\r\x1b[Kreducing: {} of {} lines", progress.lines, progress.from);
+            }
+            if started.elapsed() > time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let reduced = shrink(&whole, &aim, None, time, &watch)?;
+        let program = Program { source: reduced.text.clone(), ..whole };
+        let judge = Judge::new(program.clone(), &self.looking)?;
+        let faults = super::triage_one(program.clone(), &self.looking, setting)?;
+        let Some(fault) = faults.into_iter().find(|f| kind_of(f) == kind) else { return Ok(None) };
+        let case = Case { id: finding.case.id, program, compiler: finding.case.compiler.clone(), opt: finding.case.opt, fault };
+        let alone = Explainer { versions: &Versions::None, looking: self.looking.clone(), ..*self };
+        let explained = alone.explain(&judge, case)?;
+        Ok(explained.shows().then_some(Smaller { text: reduced.text, explained }))
+    }
 }
 
 /// A fault as it shows when the program's file has another name.

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Triage findings of a hunt and print the figures of docs/triage.md.
+
+usage: triage-findings.py TRUELINE STORE.db [--gcc 30] [--clang 30] [--versions all|none|CC,…] [--keep FILE.json]
+
+Takes the first findings of distinct classes (one per program, level and invariant) of gcc and of clang from a
+campaign store, explains them with `trueline triage`, and then runs every printed command again in a fresh
+process: the first must show the violation, the second must hide it.
+"""
+import argparse, collections, json, os, resource, sqlite3, subprocess, sys, tempfile, time
+
+
+def pick(db, family, count):
+    rows = sqlite3.connect(db).execute("SELECT id, document, class FROM findings ORDER BY id").fetchall()
+    chosen, seen = [], set()
+    for ident, document, klass in rows:
+        finding = json.loads(document)
+        if finding["compiler"]["kind"] != family or finding.get("fault") != "violation":
+            continue
+        key = (finding["program"], finding["opt"], finding["compiler"]["version"], finding["invariant"])
+        if key in seen:
+            continue
+        seen.add(key)
+        chosen.append(ident)
+        if len(chosen) == count:
+            break
+    return chosen
+
+
+def children_cpu():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def shows(trueline, finding, command, source):
+    """Runs one printed command on the program and checks the binary against -O0, in a fresh process."""
+    with tempfile.TemporaryDirectory() as work:
+        name = finding["program"]
+        with open(os.path.join(work, name), "w") as out:
+            out.write(source)
+        cc = finding["compiler"]["path"]
+        subprocess.run([cc, "-O0", "-g", "-w", name, "-o", "o0"], cwd=work, capture_output=True, timeout=60)
+        built = subprocess.run(["sh", "-c", command], cwd=work, capture_output=True, timeout=60)
+        if built.returncode:
+            return None
+        check = subprocess.run([trueline, "check", "--reference", "o0", "--optimized", "a.out", "--json"], cwd=work, capture_output=True, timeout=300)
+        if not check.stdout:
+            return None
+        sought = finding["violation"]
+        found = [v for run in json.loads(check.stdout)["runs"] for v in run["violations"]]
+        same = lambda v: (v["invariant"], v["line"], v.get("variable")) == (sought["invariant"], sought["line"], sought.get("variable"))
+        return any(map(same, found))
+
+
+def prove(trueline, finding, drafts):
+    """Runs the two printed commands and the draft's reproduce.sh as a user would."""
+    finding["proof"] = finding["reproduced"] = None
+    names = os.listdir(drafts)
+    if not names:
+        return
+    draft = os.path.join(drafts, names[0])
+    source = open(os.path.join(draft, "program.c")).read()
+    script = subprocess.run([os.path.join(draft, "reproduce.sh")], capture_output=True, env={**os.environ, "CC": finding["compiler"]["path"]})
+    finding["reproduced"] = script.returncode == 0
+    if finding["pass"]:
+        with_, without = finding["pass"]["with"], finding["pass"]["without"]
+        finding["proof"] = shows(trueline, finding, with_, source) is True and (not without or shows(trueline, finding, without, source) is False)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("trueline")
+    parser.add_argument("store")
+    parser.add_argument("--gcc", type=int, default=30)
+    parser.add_argument("--clang", type=int, default=30)
+    parser.add_argument("--versions", default="all")
+    parser.add_argument("--no-readers", action="store_true")
+    parser.add_argument("--keep")
+    args = parser.parse_args()
+    results = []
+    for family, count in (("gcc", args.gcc), ("clang", args.clang)):
+        for ident in pick(args.store, family, count):
+            before, started = children_cpu(), time.time()
+            command = [args.trueline, "triage", "--db", args.store, str(ident), "--json", "--versions", args.versions]
+            command += ["--no-readers"] if args.no_readers else []
+            drafts = tempfile.mkdtemp()
+            run = subprocess.run(command + ["--out", drafts], capture_output=True)
+            if run.returncode:
+                print(f"finding {ident}: {run.stderr.decode().strip()}", file=sys.stderr)
+                continue
+            for finding in json.loads(run.stdout)["findings"]:
+                finding["cpu"], finding["wall"], finding["family"] = children_cpu() - before, time.time() - started, family
+                prove(args.trueline, finding, drafts)
+                results.append(finding)
+                if args.keep:
+                    json.dump(results, open(args.keep, "w"), indent=1)
+                role = (finding["pass"] or {}).get("role")
+                print(f"finding {ident}: {finding['kind']} {finding['opt']} {role} {(finding['pass'] or {}).get('name')} {finding['cpu']:.1f} s", file=sys.stderr)
+    report(results)
+
+
+def report(results):
+    shown = [f for f in results if f["state"] == "shows"]
+    print(f"{len(results)} findings, {len(shown)} reproducible\n\n| family | guilty | enabling | set | none | unswitchable | guilty or enabling | compilations median / max | CPU s median |\n|---|---|---|---|---|---|---|---|---|")
+    for family in ("gcc", "clang"):
+        mine = [f for f in shown if f["family"] == family and f["pass"]]
+        if not mine:
+            continue
+        roles = collections.Counter(f["pass"]["role"] for f in mine)
+        named = roles["guilty"] + roles["enabling"]
+        builds = sorted(f["pass"]["compilations"] for f in mine)
+        cpu = sorted(f["cpu"] for f in mine)
+        cells = [roles[r] for r in ("guilty", "enabling", "set", "none", "unswitchable")]
+        print(f"| {family} | {' | '.join(map(str, cells))} | {named} of {len(mine)} ({100 * named / len(mine):.0f}%) | {builds[len(builds) // 2]} / {builds[-1]} | {cpu[len(cpu) // 2]:.1f} |")
+    proofs = [f["proof"] for f in shown if f["proof"] is not None]
+    print(f"\nprinted commands show and hide the violation in a fresh process: {sum(proofs)} of {len(proofs)}; reproduce.sh with gdb or lldb alone: {sum(bool(f['reproduced']) for f in shown)} of {len(shown)}")
+    print("\n### Findings / unique fingerprints per level\n")
+    kinds = sorted({f["kind"] for f in shown})
+    print("| level | " + " | ".join(kinds) + " |\n|---" * 1 + "|---" * len(kinds) + "|")
+    for opt in sorted({f["opt"] for f in shown}):
+        cells = []
+        for kind in kinds:
+            mine = [json.dumps(f["fingerprint"], sort_keys=True) for f in shown if f["opt"] == opt and f["kind"] == kind]
+            cells.append(f"{len(mine)} / {len(set(mine))}" if mine else "·")
+        print(f"| {opt} | " + " | ".join(cells) + " |")
+    print("\n### Findings per pass\n\n| family | pass | findings |\n|---|---|---|")
+    passes = collections.Counter((f["family"], (f["pass"] or {}).get("name") or (f["pass"] or {}).get("role", "?")) for f in shown)
+    for (family, name), count in passes.most_common():
+        print(f"| {family} | {name} | {count} |")
+    print("\n### Affected versions and levels (show / asked)\n\n| version | " + " | ".join(sorted({f["opt"] for f in shown})) + " |\n|---" + "|---" * len({f["opt"] for f in shown}) + "|")
+    for version in sorted({v for f in shown for v in f["fingerprint"]}):
+        cells = []
+        for opt in sorted({f["opt"] for f in shown}):
+            asked = [f["fingerprint"][version] for f in shown if f["opt"] == opt and version in f["fingerprint"]]
+            cells.append(f"{sum(e not in ('absent', 'unbuildable') for e in asked)} / {len(asked)}" if asked else "·")
+        print(f"| {version} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
