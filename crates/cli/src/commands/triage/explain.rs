@@ -210,6 +210,10 @@ fn ask_readers(judge: &Judge, setting: &Setting, run: &CheckRun, fault: &Fault) 
     ];
     let ask = |engine, policy| -> Result<bool, String> {
         let checker = Checker::new(check_options(&Looking { engine, policy })).map_err(|e| e.to_string())?;
+        // An engine that stands in for another is no reader of its own.
+        if checker.engine().kind() != engine {
+            return Err(format!("the {engine} engine is not available"));
+        }
         let again = checker.reread(reference).map_err(|e| e.to_string())?;
         let run = checker.recheck(&again, run, setting.opt).map_err(|e| e.to_string())?;
         Ok(run.violations.iter().any(|v| v.same_as(violation)))
