@@ -70,7 +70,7 @@ mod tests {
         assert!(
             matches!(judge(&expected, Ok(&run("kill -SEGV $$"))), Some(Fault::WrongCode { actual, .. }) if actual.contains("signal 11"))
         );
-        let hung = BuildError::Hung { compiler: "gcc 12".to_owned(), source_file: "a.c".into(), seconds: 30 };
+        let hung = BuildError::Hung { compiler: "gcc 12".to_owned(), source_file: "a.c".into(), seconds: 30, log: String::new() };
         assert_eq!(judge(&expected, Err(&hung)), Some(Fault::Hang { seconds: 30 }));
     }
 }
