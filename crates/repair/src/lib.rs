@@ -6,7 +6,33 @@
 //! fitted exactly, proved with a solver, spread over the code, checked and written.
 
 pub mod algebra;
+pub mod align;
 pub mod cpu;
 pub mod debug;
+pub mod elf;
+pub mod emulate;
+pub mod evaluate;
+pub mod fit;
+pub mod flow;
+pub mod given;
+pub mod html;
 pub mod image;
+pub mod inputs;
 pub mod lift;
+pub mod matrix;
+pub mod mend;
+pub mod observe;
+pub mod producer;
+pub mod prove;
+pub mod relation;
+pub mod repair;
+pub mod report;
+pub mod rewrite;
+pub mod snapshot;
+pub mod solver;
+pub mod spread;
+pub mod study;
+pub mod symbolic;
+pub mod term;
+pub mod verify;
+pub mod written;

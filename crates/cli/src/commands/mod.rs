@@ -9,6 +9,9 @@ mod merge;
 mod mutate;
 mod passes;
 mod reduce;
+mod repair;
+mod repair_check;
+mod report;
 mod report;
 mod serve;
 mod toolchains;
@@ -35,6 +38,7 @@ pub enum Command {
     Triage(Box<triage::Args>),
     Reduce(Box<reduce::Args>),
     Isolate(Box<isolate::Args>),
+    Repair(repair::Args),
 }
 
 /// Runs one.
@@ -54,5 +58,6 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Triage(args) => triage::run(*args),
         Command::Reduce(args) => reduce::run(*args),
         Command::Isolate(args) => isolate::run(*args),
+        Command::Repair(args) => repair::run(args),
     }
 }

@@ -4,6 +4,7 @@
 //! lane. What is not here is refused by name, never approximated. Deliberately absent: AVX (the VEX
 //! forms), x87, atomics, system calls.
 
+mod float;
 mod integer;
 mod vector;
 

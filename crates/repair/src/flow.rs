@@ -1,0 +1,187 @@
+//! The control-flow graph of one function: instructions, blocks, dominators, natural loops.
+
+use crate::debug::Function;
+use crate::emulate::Code;
+use iced_x86::{FlowControl, Instruction};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A natural loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Address of its head.
+    pub head: u64,
+    /// Addresses of all instructions in it.
+    pub body: BTreeSet<u64>,
+    /// The loop directly around it, by index.
+    pub parent: Option<usize>,
+}
+
+/// A function's control flow.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Instructions by address.
+    pub instructions: BTreeMap<u64, Instruction>,
+    /// Successors inside the function, by address.
+    pub successors: BTreeMap<u64, Vec<u64>>,
+    /// Predecessors inside the function, by address.
+    pub predecessors: BTreeMap<u64, Vec<u64>>,
+    /// Loops, outer before inner.
+    pub loops: Vec<Loop>,
+    /// Addresses of calls.
+    pub calls: Vec<u64>,
+    /// Addresses of instructions that leave the function.
+    pub exits: Vec<u64>,
+    /// Why the graph is not complete, if so.
+    pub incomplete: Option<String>,
+}
+
+impl Graph {
+    /// Reads a function.
+    pub fn build(code: &Code<'_>, function: &Function) -> Self {
+        let mut graph = Self::default();
+        let mut work = vec![function.entry()];
+        while let Some(pc) = work.pop() {
+            if graph.instructions.contains_key(&pc) {
+                continue;
+            }
+            let Some(i) = code.at(pc).filter(|_| function.contains(pc)) else { continue };
+            graph.instructions.insert(pc, i);
+            let mut next = Vec::new();
+            match i.flow_control() {
+                FlowControl::Next => next.push(i.next_ip()),
+                FlowControl::Call | FlowControl::IndirectCall => {
+                    graph.calls.push(pc);
+                    next.push(i.next_ip());
+                }
+                FlowControl::UnconditionalBranch => next.push(i.near_branch_target()),
+                FlowControl::ConditionalBranch => next.extend([i.next_ip(), i.near_branch_target()]),
+                FlowControl::Return => graph.exits.push(pc),
+                FlowControl::IndirectBranch => graph.incomplete = Some("it has a computed jump".to_owned()),
+                _ => {}
+            }
+            if next.iter().any(|n| !function.contains(*n)) {
+                graph.exits.push(pc);
+            }
+            next.retain(|n| function.contains(*n));
+            next.dedup();
+            work.extend(&next);
+            graph.successors.insert(pc, next);
+        }
+        for (from, to) in &graph.successors {
+            for t in to {
+                graph.predecessors.entry(*t).or_default().push(*from);
+            }
+        }
+        graph.calls.sort_unstable();
+        graph.exits.sort_unstable();
+        graph.exits.dedup();
+        graph.find_loops(function.entry());
+        graph
+    }
+
+    /// Addresses in reverse postorder from the entry.
+    fn order(&self, entry: u64) -> Vec<u64> {
+        let mut seen = BTreeSet::new();
+        let mut post = Vec::new();
+        let mut stack = vec![(entry, 0usize)];
+        seen.insert(entry);
+        while let Some((pc, index)) = stack.pop() {
+            match self.successors.get(&pc).and_then(|s| s.get(index)) {
+                Some(next) => {
+                    stack.push((pc, index + 1));
+                    if seen.insert(*next) {
+                        stack.push((*next, 0));
+                    }
+                }
+                None => post.push(pc),
+            }
+        }
+        post.reverse();
+        post
+    }
+
+    /// The place of every instruction in reverse postorder.
+    pub fn ranks(&self, entry: u64) -> BTreeMap<u64, usize> {
+        self.order(entry).into_iter().enumerate().map(|(n, pc)| (pc, n)).collect()
+    }
+
+    fn find_loops(&mut self, entry: u64) {
+        let order = self.order(entry);
+        let rank: BTreeMap<u64, usize> = order.iter().enumerate().map(|(n, pc)| (*pc, n)).collect();
+        // Immediate dominators (Cooper, Harvey and Kennedy), by rank.
+        let mut idom: Vec<Option<usize>> = vec![None; order.len()];
+        if order.is_empty() {
+            return;
+        }
+        idom[0] = Some(0);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (n, pc) in order.iter().enumerate().skip(1) {
+                let mut new: Option<usize> = None;
+                for p in self.predecessors.get(pc).into_iter().flatten().filter_map(|p| rank.get(p)) {
+                    if idom[*p].is_none() {
+                        continue;
+                    }
+                    new = Some(match new {
+                        None => *p,
+                        Some(other) => {
+                            let (mut a, mut b) = (*p, other);
+                            while a != b {
+                                while a > b {
+                                    a = idom[a].unwrap_or(0);
+                                }
+                                while b > a {
+                                    b = idom[b].unwrap_or(0);
+                                }
+                            }
+                            a
+                        }
+                    });
+                }
+                if new.is_some() && idom[n] != new {
+                    idom[n] = new;
+                    changed = true;
+                }
+            }
+        }
+        let dominates = |a: usize, mut b: usize| loop {
+            if a == b {
+                return true;
+            }
+            if b == 0 {
+                return false;
+            }
+            b = idom[b].unwrap_or(0);
+        };
+        let mut bodies: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        for (tail, heads) in &self.successors {
+            for head in heads {
+                let (Some(t), Some(h)) = (rank.get(tail), rank.get(head)) else { continue };
+                if !dominates(*h, *t) {
+                    continue;
+                }
+                let body = bodies.entry(*head).or_default();
+                body.insert(*head);
+                let mut work = vec![*tail];
+                while let Some(pc) = work.pop() {
+                    if body.insert(pc) {
+                        work.extend(self.predecessors.get(&pc).into_iter().flatten());
+                    }
+                }
+            }
+        }
+        let mut loops: Vec<Loop> = bodies.into_iter().map(|(head, body)| Loop { head, body, parent: None }).collect();
+        loops.sort_by_key(|l| (std::cmp::Reverse(l.body.len()), l.head));
+        for n in 0..loops.len() {
+            let parent = (0..n).rev().find(|p| loops[*p].body.contains(&loops[n].head));
+            loops[n].parent = parent;
+        }
+        self.loops = loops;
+    }
+
+    /// The innermost loop around an address.
+    pub fn innermost(&self, pc: u64) -> Option<usize> {
+        (0..self.loops.len()).rev().find(|n| self.loops[*n].body.contains(&pc))
+    }
+}

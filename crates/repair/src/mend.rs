@@ -1,0 +1,302 @@
+//! Decides, for one function, what each variable's location should be at each PC, and why.
+
+use crate::debug::{Coverage, FrameBase, TypeClass, Variable};
+use crate::evaluate;
+use crate::fit::{self, Preference};
+use crate::relation::Relation;
+use crate::rewrite::{Content, Edit, EditRange};
+use crate::spread::{self, Direction, Facts, Reversibility};
+use crate::study::{Evidence, Study};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a relation is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Label {
+    /// Held in every run on every layout.
+    Validated,
+    /// Shown for all runs.
+    Proved,
+}
+
+/// How a relation came to its PC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Fitted at a correlated point.
+    Cut,
+    /// Carried forward unchanged.
+    Forward,
+    /// Carried forward across a reversible instruction.
+    Reversed,
+    /// Carried backward.
+    Backward,
+    /// Fitted at this very PC.
+    Observed,
+}
+
+/// Which stages are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stages {
+    /// Forward data flow.
+    pub forward: bool,
+    /// Reversibility in it.
+    pub reverse: bool,
+    /// Backward data flow.
+    pub backward: bool,
+    /// Fitting at every PC.
+    pub observe: bool,
+}
+
+impl Default for Stages {
+    fn default() -> Self {
+        Self { forward: true, reverse: true, backward: true, observe: true }
+    }
+}
+
+/// What a relation must be to replace what the compiler wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// Proved.
+    Proved,
+    /// Validated is enough.
+    Validated,
+}
+
+/// A new location at a PC.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    /// The relation.
+    pub relation: Relation,
+    /// How it is known.
+    pub label: Label,
+    /// How it came here.
+    pub stage: Stage,
+    /// Source iterations past the first that this PC stands for, inside a loop.
+    pub lane: Option<usize>,
+}
+
+/// Whether what the compiler wrote was right in the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Right in every run.
+    Right,
+    /// Wrong in some run.
+    Wrong,
+    /// No run says.
+    Unknown,
+}
+
+/// One variable of the function.
+#[derive(Clone, Debug)]
+pub struct Mended {
+    /// Index among the function's variables.
+    pub variable: usize,
+    /// New locations by PC.
+    pub choices: BTreeMap<u64, Choice>,
+    /// What the compiler wrote, judged, by PC in scope.
+    pub verdicts: BTreeMap<u64, Verdict>,
+}
+
+/// Points where both builds are correlated: entry, loop heads, calls, exits.
+pub fn cut_points(study: &Study<'_>) -> BTreeSet<u64> {
+    let graph = &study.optimized.graph;
+    let mut cuts: BTreeSet<u64> = graph.loops.iter().map(|l| l.head).collect();
+    cuts.insert(study.optimized.function.entry());
+    cuts.extend(&graph.calls);
+    cuts.extend(&graph.exits);
+    cuts
+}
+
+/// True when a variable can be repaired at all.
+pub fn repairable(variable: &Variable) -> bool {
+    variable.ty.class != TypeClass::Other && matches!(variable.ty.size, 1 | 2 | 4 | 8)
+}
+
+/// Relations by PC and variable name, from a proof file.
+pub type Given = BTreeMap<u64, Vec<(String, Relation)>>;
+
+/// Finds relations for every variable, all labelled validated (those that follow from `given` as proved).
+pub fn mend(study: &Study<'_>, stages: Stages, given: Option<&Given>) -> Vec<Mended> {
+    let cuts = cut_points(study);
+    let mut all = Vec::new();
+    for (n, variable) in study.optimized.function.variables.iter().enumerate() {
+        let Some(slot) = study.slot(variable).filter(|_| repairable(variable)) else { continue };
+        let evidence: BTreeMap<u64, Evidence> = study
+            .optimized
+            .graph
+            .instructions
+            .keys()
+            .filter(|pc| variable.in_scope(**pc))
+            .map(|pc| (*pc, study.evidence(*pc, slot)))
+            .collect();
+        all.push(mend_variable(study, n, variable, &evidence, &cuts, stages, given));
+    }
+    all
+}
+
+fn mend_variable(
+    study: &Study<'_>,
+    n: usize,
+    variable: &Variable,
+    evidence: &BTreeMap<u64, Evidence>,
+    cuts: &BTreeSet<u64>,
+    stages: Stages,
+    given: Option<&Given>,
+) -> Mended {
+    let graph = &study.optimized.graph;
+    let usable = |pc: &u64| evidence.get(pc).filter(|e| e.unknown == 0 && !e.targets.is_empty());
+    let fitted = |pc: &u64| -> Vec<Relation> {
+        let Some(e) = usable(pc) else { return Vec::new() };
+        let preference = if graph.innermost(*pc).is_some() { Preference::Registers } else { Preference::Constants };
+        fit::fit(&study.samples(e), variable.ty, preference)
+    };
+    let at_cuts: BTreeMap<u64, Vec<Relation>> = match given {
+        None => cuts.iter().map(|pc| (*pc, fitted(pc))).collect(),
+        Some(points) => {
+            let own = |list: &Vec<(String, Relation)>| list.iter().filter(|(n, _)| *n == variable.name).map(|(_, r)| r.clone()).collect();
+            points.iter().map(|(pc, list)| (*pc, own(list))).collect()
+        }
+    };
+    let stages = Stages { observe: stages.observe && given.is_none(), ..stages };
+    let label = if given.is_some() { Label::Proved } else { Label::Validated };
+    let facts: Facts = at_cuts.iter().map(|(pc, r)| (*pc, r.iter().cloned().collect())).collect();
+    let none = Facts::new();
+    let forward = if stages.forward { spread::spread(graph, &facts, Direction::Forward, Reversibility::Ignored) } else { none.clone() };
+    let reversed = if stages.forward && stages.reverse {
+        spread::spread(graph, &facts, Direction::Forward, Reversibility::Used)
+    } else {
+        none.clone()
+    };
+    let backward = if stages.backward {
+        let reversibility = if stages.reverse { Reversibility::Used } else { Reversibility::Ignored };
+        spread::spread(graph, &facts, Direction::Backward, reversibility)
+    } else {
+        none
+    };
+    let mut choices: BTreeMap<u64, Choice> = BTreeMap::new();
+    let mut verdicts = BTreeMap::new();
+    let mut previous: Option<Relation> = None;
+    for (pc, e) in evidence {
+        verdicts.insert(*pc, verdict(study, variable, *pc, e));
+        if usable(pc).is_none() {
+            previous = None;
+            continue;
+        }
+        let samples = study.samples(e);
+        let mut candidates: Vec<(Relation, Stage)> = Vec::new();
+        candidates.extend(at_cuts.get(pc).into_iter().flatten().map(|r| (r.clone(), Stage::Cut)));
+        for (facts, stage) in [(&forward, Stage::Forward), (&reversed, Stage::Reversed), (&backward, Stage::Backward)] {
+            candidates.extend(facts.get(pc).into_iter().flatten().map(|r| (r.clone(), stage)));
+        }
+        // The source's own updates kill: a relation must still give a value the source has here.
+        candidates.retain(|(r, _)| fit::holds(r, &samples, variable.ty));
+        if candidates.is_empty() && stages.observe {
+            candidates.extend(fitted(pc).into_iter().map(|r| (r, Stage::Observed)));
+        }
+        let kept = previous.as_ref().and_then(|p| candidates.iter().find(|(r, _)| r == p));
+        let rank = |r: &Relation| match r {
+            Relation::Affine(a) => (a.reads_frame(), a.terms.len(), a.divisor, a.constant.unsigned_abs()),
+            _ => (false, 0, 1, 0),
+        };
+        let chosen = kept.cloned().or_else(|| {
+            let first = candidates.first().map(|c| c.1)?;
+            // Within a stage the simplest; constants keep the place that the fit gave them.
+            if first == Stage::Cut || first == Stage::Observed {
+                return candidates.first().cloned();
+            }
+            candidates.iter().filter(|c| c.1 == first).min_by_key(|c| rank(&c.0)).cloned()
+        });
+        previous = chosen.as_ref().map(|c| c.0.clone());
+        if let Some((relation, stage)) = chosen {
+            let lane = e.targets.iter().map(|t| t.1.lane).reduce(|a, b| if a == b { a } else { None }).flatten();
+            choices.insert(*pc, Choice { relation, label, stage, lane });
+        }
+    }
+    Mended { variable: n, choices, verdicts }
+}
+
+/// Judges what the compiler wrote at a PC.
+fn verdict(study: &Study<'_>, variable: &Variable, pc: u64, evidence: &Evidence) -> Verdict {
+    let coverage = variable.coverage(pc);
+    if matches!(coverage, Coverage::OutOfScope | Coverage::Missing) || evidence.targets.is_empty() {
+        return Verdict::Unknown;
+    }
+    let location = variable.locations.iter().find(|l| pc >= l.low && pc < l.high);
+    let mut right = 0;
+    for (at, target) in &evidence.targets {
+        let state = &study.instant(*at).machine;
+        let value = match (variable.constant, location) {
+            (Some(c), _) => Some(crate::relation::truncate(c as u64, variable.ty.size)),
+            (None, Some(l)) => {
+                let base = match study.optimized.function.frame_base {
+                    FrameBase::Cfa => Some(state.cfa),
+                    FrameBase::FramePointer => Some(state.gpr[crate::algebra::RBP as usize]),
+                    FrameBase::Other => Some(state.gpr[crate::algebra::RSP as usize]),
+                };
+                evaluate::evaluate(&l.expression, base, variable.ty.size, state)
+            }
+            (None, None) => None,
+        };
+        match value {
+            Some(v) if target.allowed.contains(&v) => right += 1,
+            Some(_) => return Verdict::Wrong,
+            None => {}
+        }
+    }
+    if right == evidence.targets.len() && evidence.unknown == 0 { Verdict::Right } else { Verdict::Unknown }
+}
+
+/// True when a choice may be written over what is there.
+pub fn admitted(variable: &Variable, pc: u64, choice: &Choice, verdict: Verdict, trust: Trust) -> bool {
+    match variable.coverage(pc) {
+        Coverage::OutOfScope => false,
+        Coverage::Missing => true,
+        // What is right stays.
+        _ if verdict == Verdict::Right => false,
+        _ => (choice.label == Label::Proved || trust == Trust::Validated) && verdict == Verdict::Wrong,
+    }
+}
+
+/// The new location list of a variable, or `None` when nothing changes.
+pub fn edit(study: &Study<'_>, mended: &Mended, trust: Trust) -> Option<Edit> {
+    let variable = &study.optimized.function.variables[mended.variable];
+    let mut new: Vec<EditRange> = Vec::new();
+    for (pc, choice) in &mended.choices {
+        let verdict = mended.verdicts.get(pc).copied().unwrap_or(Verdict::Unknown);
+        if !admitted(variable, *pc, choice, verdict, trust) {
+            continue;
+        }
+        let high = study.optimized.graph.instructions.get(pc).map_or(*pc + 1, |i| i.next_ip());
+        let content = Content::New(choice.relation.clone(), variable.ty.size);
+        match new.last_mut() {
+            Some(last) if last.high == *pc && last.content == content => last.high = high,
+            _ => new.push(EditRange { low: *pc, high, content }),
+        }
+    }
+    if new.is_empty() {
+        return None;
+    }
+    let mut ranges = new.clone();
+    let old: Vec<(u64, u64, Content)> = match variable.constant {
+        Some(c) => variable.scope.iter().map(|(l, h)| (*l, *h, Content::Constant(c))).collect(),
+        None => variable.locations.iter().map(|l| (l.low, l.high, Content::Old(l.expression.clone()))).collect(),
+    };
+    for (low, high, content) in old {
+        let mut at = low;
+        for n in new.iter().filter(|n| n.high > low && n.low < high) {
+            if n.low > at {
+                ranges.push(EditRange { low: at, high: n.low, content: content.clone() });
+            }
+            at = at.max(n.high);
+        }
+        if at < high {
+            ranges.push(EditRange { low: at, high, content });
+        }
+    }
+    ranges.sort_by_key(|r| (r.low, r.high));
+    Some(Edit { die: variable.die, ranges })
+}

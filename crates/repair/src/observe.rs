@@ -1,0 +1,309 @@
+//! Both builds of one function, run in the emulator on the same input.
+//!
+//! The reference run becomes a list of *moments* (statement stops with the values of all variables) and
+//! loop instances; the optimized run becomes *instants* (a PC with the readable state and where in its
+//! loops it is). What both have in common is the fingerprint of shared memory.
+
+use crate::algebra::RSP;
+use crate::cpu::Cpu;
+use crate::debug::{DebugInfo, FrameBase, Function, TypeClass, frame_offset};
+use crate::emulate::{self, Code, POISON, Stop};
+use crate::flow::Graph;
+use crate::image::Image;
+use crate::relation::State;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+
+/// Instructions after which a run is cut off: a second or so of emulation.
+pub const RUN_LIMIT: u64 = 3_000_000;
+/// Moments after which the reference run is cut off.
+const MOMENT_LIMIT: usize = 300_000;
+/// Instants kept per PC and run.
+const SAMPLES_PER_PC: u64 = 18;
+/// Frame words kept per instant.
+const FRAME_WORDS: usize = 40;
+
+/// One build of the function.
+pub struct Side<'a> {
+    /// The file.
+    pub image: &'a Image,
+    /// Its debug information.
+    pub info: &'a DebugInfo,
+    /// The function in it.
+    pub function: &'a Function,
+    /// Its code.
+    pub code: Code<'a>,
+    /// Its control flow.
+    pub graph: Graph,
+}
+
+impl<'a> Side<'a> {
+    /// Reads one build.
+    pub fn new(image: &'a Image, info: &'a DebugInfo, function: &'a Function) -> Self {
+        let code = Code::new(image);
+        let graph = Graph::build(&code, function);
+        Self { image, info, function, code, graph }
+    }
+
+    /// The source lines of a loop's body.
+    pub fn loop_lines(&self, index: usize) -> std::collections::BTreeSet<u64> {
+        self.graph.loops[index].body.iter().map(|pc| self.info.line_at(*pc)).filter(|l| *l != 0).collect()
+    }
+}
+
+/// A source variable that both builds know.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Its function.
+    pub function: String,
+    /// Its name.
+    pub name: String,
+    /// Line of its declaration.
+    pub line: u64,
+}
+
+/// Where the reference build keeps a variable.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// Which variable.
+    pub key: Key,
+    /// Offset from the canonical frame address.
+    pub offset: i64,
+    /// Bytes.
+    pub size: u64,
+    /// Class.
+    pub class: TypeClass,
+}
+
+/// The variables of the reference build that can be read.
+pub fn slots(info: &DebugInfo, names: &[String]) -> Vec<Slot> {
+    let mut found = Vec::new();
+    for function in info.functions.iter().filter(|f| names.contains(&f.name)) {
+        for variable in
+            function.variables.iter().filter(|v| !v.inlined && v.ty.class != TypeClass::Other && matches!(v.ty.size, 1 | 2 | 4 | 8))
+        {
+            let Some(offset) = frame_offset(variable) else { continue };
+            let offset = match function.frame_base {
+                FrameBase::Cfa => offset,
+                FrameBase::FramePointer => offset - 16,
+                FrameBase::Other => continue,
+            };
+            let key = Key { function: function.name.clone(), name: variable.name.clone(), line: variable.line };
+            found.push(Slot { key, offset, size: variable.ty.size, class: variable.ty.class });
+        }
+    }
+    found
+}
+
+/// A statement stop of the reference run.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// Fingerprint of shared memory.
+    pub state: u64,
+    /// Source line.
+    pub line: u64,
+    /// Values by slot; `None` where not in a frame or not initialised.
+    pub values: Box<[Option<u64>]>,
+}
+
+/// One entry into a loop until it is left.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Which loop.
+    pub index: usize,
+    /// Arrivals at the head: position (moment or instant count) and fingerprint.
+    pub arrivals: Vec<(usize, u64)>,
+    /// Position at which it was left.
+    pub end: usize,
+}
+
+/// The reference run.
+#[derive(Clone, Debug)]
+pub struct ReferenceRun {
+    /// Moments in order.
+    pub moments: Vec<Moment>,
+    /// Loop instances in order of entry.
+    pub instances: Vec<Instance>,
+    /// How it ended.
+    pub stop: Stop,
+    /// Pointers as the optimized build would hold them: region and offset of each pointer value seen.
+    pub final_state: u64,
+}
+
+/// Follows loops while a run goes on.
+struct LoopWatch<'a> {
+    graph: &'a Graph,
+    heads: HashMap<u64, usize>,
+    active: Vec<(usize, usize)>,
+    instances: Vec<Instance>,
+}
+
+impl<'a> LoopWatch<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let heads = graph.loops.iter().enumerate().map(|(n, l)| (l.head, n)).collect();
+        Self { graph, heads, active: Vec::new(), instances: Vec::new() }
+    }
+
+    /// Notes a PC of the function itself; true when it is an arrival at a head.
+    fn step(&mut self, pc: u64, position: usize, state: u64) -> bool {
+        while let Some((index, instance)) = self.active.last().copied() {
+            if self.graph.loops[index].body.contains(&pc) {
+                break;
+            }
+            self.instances[instance].end = position;
+            self.active.pop();
+        }
+        let Some(index) = self.heads.get(&pc).copied() else { return false };
+        if self.active.last().map(|a| a.0) != Some(index) {
+            self.instances.push(Instance { index, arrivals: Vec::new(), end: usize::MAX });
+            self.active.push((index, self.instances.len() - 1));
+        }
+        if let Some((_, instance)) = self.active.last() {
+            self.instances[*instance].arrivals.push((position, state));
+        }
+        true
+    }
+
+    fn finish(mut self, position: usize) -> Vec<Instance> {
+        for instance in &mut self.instances {
+            instance.end = instance.end.min(position);
+        }
+        self.instances
+    }
+}
+
+/// Runs the reference build.
+pub fn run_reference(side: &Side<'_>, slots: &[Slot], mut cpu: Cpu) -> ReferenceRun {
+    let stops: HashMap<u64, u64> =
+        side.info.rows.iter().filter(|r| r.is_stmt && !r.end && r.line != 0).map(|r| (r.address, r.line)).collect();
+    let starts: BTreeMap<u64, (u64, usize)> =
+        side.info.functions.iter().enumerate().flat_map(|(n, f)| f.ranges.iter().map(move |(l, h)| (*l, (*h, n)))).collect();
+    let function_at = |pc: u64| starts.range(..=pc).next_back().filter(|(_, (high, _))| pc < *high).map(|(_, (_, n))| *n);
+    let mut moments: Vec<Moment> = Vec::new();
+    let mut watch = LoopWatch::new(&side.graph);
+    // (function, canonical frame address) by depth.
+    let mut frames: Vec<(Option<usize>, u64)> = Vec::new();
+    if emulate::enter(&mut cpu).is_err() {
+        return ReferenceRun { moments, instances: Vec::new(), stop: Stop::Failed("the stack is not mapped".to_owned()), final_state: 0 };
+    }
+    let mut observe = |instant: emulate::Instant<'_>| {
+        let cpu = instant.cpu;
+        frames.truncate(instant.depth + 1);
+        if frames.len() <= instant.depth {
+            frames.resize(instant.depth, (None, 0));
+            frames.push((function_at(instant.pc), cpu.gpr[RSP as usize].wrapping_add(8)));
+        }
+        if instant.depth == 0 {
+            watch.step(instant.pc, moments.len(), cpu.tracker.state);
+        }
+        if let Some(line) = stops.get(&instant.pc) {
+            let values = slots
+                .iter()
+                .map(|slot| {
+                    let frame = frames.iter().rev().find(|(f, _)| f.is_some_and(|f| side.info.functions[f].name == slot.key.function))?;
+                    let address = frame.1.wrapping_add(slot.offset as u64);
+                    let bits = cpu.memory.read(address, slot.size as u32).ok()? as u64;
+                    (bits != crate::relation::truncate(POISON as u64, slot.size)).then_some(bits)
+                })
+                .collect();
+            moments.push(Moment { state: cpu.tracker.state, line: *line, values });
+        }
+        if moments.len() >= MOMENT_LIMIT { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let stop = emulate::run(&side.code, &mut cpu, side.function.entry(), RUN_LIMIT, &mut observe);
+    let total = moments.len();
+    ReferenceRun { moments, instances: watch.finish(total), stop, final_state: cpu.tracker.state }
+}
+
+/// One visit of a PC in the optimized run.
+#[derive(Clone, Debug)]
+pub struct Instant {
+    /// The PC.
+    pub pc: u64,
+    /// What a debugger can read.
+    pub machine: State,
+    /// Fingerprints since the last loop head (or the start), the current one last.
+    pub states: Vec<u64>,
+    /// Innermost loop instance and iteration.
+    pub place: Option<(usize, usize)>,
+    /// Instances entered before.
+    pub entered: usize,
+}
+
+/// The optimized run.
+#[derive(Clone, Debug)]
+pub struct OptimizedRun {
+    /// Sampled instants.
+    pub instants: Vec<Instant>,
+    /// Loop instances in order of entry.
+    pub instances: Vec<Instance>,
+    /// How it ended.
+    pub stop: Stop,
+    /// Fingerprint at the end.
+    pub final_state: u64,
+    /// Visits by PC.
+    pub visits: BTreeMap<u64, u64>,
+}
+
+/// Runs the optimized build: once to count, once to sample.
+pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
+    let failed = |reason: String| OptimizedRun {
+        instants: Vec::new(),
+        instances: Vec::new(),
+        stop: Stop::Failed(reason),
+        final_state: 0,
+        visits: BTreeMap::new(),
+    };
+    if emulate::enter(&mut start).is_err() {
+        return failed("the stack is not mapped".to_owned());
+    }
+    let mut visits: HashMap<u64, u64> = HashMap::new();
+    let mut cpu = start.clone();
+    let first = emulate::run(&side.code, &mut cpu, side.function.entry(), RUN_LIMIT, &mut |instant| {
+        if instant.depth == 0 {
+            *visits.entry(instant.pc).or_insert(0) += 1;
+        }
+        ControlFlow::Continue(())
+    });
+    if let Stop::Failed(reason) = first {
+        return failed(reason);
+    }
+    let final_state = cpu.tracker.state;
+    let cfa = start.gpr[RSP as usize].wrapping_add(8);
+    let mut watch = LoopWatch::new(&side.graph);
+    let mut seen: HashMap<u64, u64> = HashMap::new();
+    let mut instants = Vec::new();
+    let mut states = vec![start.tracker.state];
+    let mut count = 0usize;
+    let mut cpu = start;
+    let stop = emulate::run(&side.code, &mut cpu, side.function.entry(), RUN_LIMIT, &mut |instant| {
+        if instant.depth > 0 {
+            return ControlFlow::Continue(());
+        }
+        let (cpu, pc) = (instant.cpu, instant.pc);
+        let state = cpu.tracker.state;
+        if watch.step(pc, count, state) {
+            states.clear();
+        }
+        if states.last() != Some(&state) {
+            states.push(state);
+        }
+        count += 1;
+        let total = visits.get(&pc).copied().unwrap_or(0);
+        let visit = seen.entry(pc).or_insert(0);
+        let wanted = *visit < SAMPLES_PER_PC / 3
+            || *visit + SAMPLES_PER_PC / 6 >= total
+            || (*visit).is_multiple_of((total * 2 / SAMPLES_PER_PC).max(1));
+        *visit += 1;
+        if wanted {
+            let low = cpu.gpr[RSP as usize].wrapping_sub(128);
+            let words = ((cfa.wrapping_sub(low) / 8) as usize).min(FRAME_WORDS);
+            let frame = (1..=words).map_while(|n| cpu.memory.read(cfa.wrapping_sub(8 * n as u64), 8).ok().map(|w| w as u64)).collect();
+            let machine = State { gpr: cpu.gpr, xmm: cpu.xmm.map(|x| x as u64), bias: cpu.bias, cfa, frame };
+            let place = watch.active.last().map(|(_, instance)| (*instance, watch.instances[*instance].arrivals.len() - 1));
+            instants.push(Instant { pc, machine, states: states.clone(), place, entered: watch.instances.len() });
+        }
+        ControlFlow::Continue(())
+    });
+    OptimizedRun { instants, instances: watch.finish(count), stop, final_state, visits: visits.into_iter().collect() }
+}

@@ -1,0 +1,280 @@
+//! A relation: how the value of a source variable follows from the machine's state at one PC.
+
+use crate::algebra::{GPR_DWARF, GPR_NAMES};
+use gimli::write::{Address, Expression};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A part of the machine's state that a debugger can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A 64-bit register, as a signed number.
+    Register(u8),
+    /// The low half of a register, as a signed number.
+    Half(u8),
+    /// An 8-byte word of the frame, by its offset from the canonical frame address.
+    Word(i32),
+    /// A 4-byte word of the frame, as a signed number.
+    HalfWord(i32),
+    /// What was added to link-time addresses when the image was loaded.
+    Bias,
+    /// The canonical frame address.
+    Cfa,
+}
+
+/// An exact affine form: `(Σ factor·source + constant) / divisor`, the division without remainder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Affine {
+    /// Factors by source, sources in order, no zero factors.
+    pub terms: Vec<(Source, i64)>,
+    /// The constant.
+    pub constant: i64,
+    /// The positive divisor.
+    pub divisor: i64,
+}
+
+/// Where or how a variable is found.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// An integer or pointer computed from the state.
+    Affine(Affine),
+    /// The low lane of a vector register.
+    Vector(u8),
+    /// Fixed bits (a floating-point constant, say).
+    Bits(u64),
+}
+
+/// The readable state at one instant.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// General registers.
+    pub gpr: [u64; 16],
+    /// Low halves of the vector registers.
+    pub xmm: [u64; 16],
+    /// Load bias.
+    pub bias: u64,
+    /// Canonical frame address.
+    pub cfa: u64,
+    /// Words of the frame from `cfa - 8` downwards.
+    pub frame: Vec<u64>,
+}
+
+impl State {
+    /// The value of a source, signed.
+    pub fn value(&self, source: Source) -> Option<i128> {
+        Some(match source {
+            Source::Register(n) => i128::from(self.gpr[n as usize] as i64),
+            Source::Half(n) => i128::from(self.gpr[n as usize] as i32),
+            Source::Word(offset) => i128::from(self.word(offset)? as i64),
+            Source::HalfWord(offset) => i128::from((self.word(offset & !7)? >> (8 * (offset & 4))) as i32),
+            Source::Bias => i128::from(self.bias),
+            Source::Cfa => i128::from(self.cfa),
+        })
+    }
+
+    fn word(&self, offset: i32) -> Option<u64> {
+        self.frame.get(usize::try_from(-offset / 8 - 1).ok()?).copied()
+    }
+}
+
+impl Affine {
+    /// A constant.
+    pub fn constant(value: i64) -> Self {
+        Self { terms: Vec::new(), constant: value, divisor: 1 }
+    }
+
+    /// The value in a state; `None` when the division has a remainder or something is out of reach.
+    pub fn evaluate(&self, state: &State) -> Option<i128> {
+        let mut sum = i128::from(self.constant);
+        for (source, factor) in &self.terms {
+            sum = sum.checked_add(state.value(*source)?.checked_mul(i128::from(*factor))?)?;
+        }
+        let divisor = i128::from(self.divisor);
+        (sum % divisor == 0).then_some(sum / divisor)
+    }
+
+    /// The register it depends on alone, if any.
+    pub fn mentions(&self, register: u8) -> bool {
+        self.terms.iter().any(|(s, _)| matches!(s, Source::Register(n) | Source::Half(n) if *n == register))
+    }
+
+    /// True when it reads the frame.
+    pub fn reads_frame(&self) -> bool {
+        self.terms.iter().any(|(s, _)| matches!(s, Source::Word(_) | Source::HalfWord(_)))
+    }
+}
+
+impl Relation {
+    /// True when the value does not depend on the state.
+    pub fn is_constant(&self) -> bool {
+        match self {
+            Self::Affine(a) => a.terms.is_empty(),
+            Self::Vector(_) => false,
+            Self::Bits(_) => true,
+        }
+    }
+
+    /// The variable's `size` bytes in a state.
+    pub fn evaluate(&self, state: &State, size: u64) -> Option<u64> {
+        let bits = match self {
+            Self::Affine(a) => a.evaluate(state)? as u64,
+            Self::Vector(n) => state.xmm[*n as usize],
+            Self::Bits(b) => *b,
+        };
+        Some(truncate(bits, size))
+    }
+
+    /// The location description. `place` turns a link-time address into what the writer wants, `near`
+    /// names the start of the object that an address lies in.
+    pub fn expression(&self, size: u64, place: &dyn Fn(u64) -> Address, near: &dyn Fn(u64) -> u64) -> Expression {
+        let mut e = Expression::new();
+        match self {
+            Self::Vector(n) => e.op_reg(gimli::Register(17 + u16::from(*n))),
+            Self::Bits(bits) => e.op_implicit_value(bits.to_le_bytes()[..size as usize].into()),
+            Self::Affine(a) => affine_expression(a, size, place, near, &mut e),
+        }
+        e
+    }
+}
+
+/// The low `size` bytes.
+pub fn truncate(bits: u64, size: u64) -> u64 {
+    if size >= 8 { bits } else { bits & ((1 << (8 * size)) - 1) }
+}
+
+fn affine_expression(a: &Affine, size: u64, place: &dyn Fn(u64) -> Address, near: &dyn Fn(u64) -> u64, e: &mut Expression) {
+    let mut constant = a.constant;
+    let exact = a.divisor == 1;
+    // A register or a frame word that simply holds the variable is a location, not only a value.
+    if exact && constant == 0 && a.terms.len() == 1 && a.terms[0].1 == 1 {
+        match a.terms[0].0 {
+            Source::Register(n) | Source::Half(n) => return e.op_reg(gimli::Register(GPR_DWARF[n as usize])),
+            Source::Word(offset) | Source::HalfWord(offset) => {
+                e.op(gimli::DW_OP_call_frame_cfa);
+                e.op_consts(i64::from(offset));
+                return e.op(gimli::DW_OP_plus);
+            }
+            _ => {}
+        }
+    }
+    let mut first = true;
+    for (source, factor) in &a.terms {
+        match source {
+            Source::Register(n) => e.op_breg(gimli::Register(GPR_DWARF[*n as usize]), 0),
+            Source::Half(n) => {
+                e.op_breg(gimli::Register(GPR_DWARF[*n as usize]), 0);
+                if !exact || size > 4 {
+                    for op in [gimli::DW_OP_shl, gimli::DW_OP_shra] {
+                        e.op_constu(32);
+                        e.op(op);
+                    }
+                }
+            }
+            Source::Word(offset) | Source::HalfWord(offset) => {
+                e.op(gimli::DW_OP_call_frame_cfa);
+                e.op_consts(i64::from(*offset));
+                e.op(gimli::DW_OP_plus);
+                if matches!(source, Source::Word(_)) {
+                    e.op_deref();
+                } else {
+                    e.op_deref_size(4);
+                    for op in [gimli::DW_OP_shl, gimli::DW_OP_shra] {
+                        e.op_constu(32);
+                        e.op(op);
+                    }
+                }
+            }
+            Source::Cfa => e.op(gimli::DW_OP_call_frame_cfa),
+            Source::Bias => {
+                // bias·f + c = (bias + A)·f + (c - A·f) for the object A that makes the rest small.
+                let target = if *factor != 0 { (constant / factor) as u64 } else { 0 };
+                let address = near(target);
+                constant = constant.wrapping_sub((address as i64).wrapping_mul(*factor));
+                e.op_addr(place(address));
+            }
+        }
+        if *factor == -1 {
+            e.op(gimli::DW_OP_neg);
+        } else if *factor != 1 {
+            e.op_consts(*factor);
+            e.op(gimli::DW_OP_mul);
+        }
+        if !first {
+            e.op(gimli::DW_OP_plus);
+        }
+        first = false;
+    }
+    if first {
+        e.op_consts(constant);
+    } else if constant > 0 {
+        e.op_plus_uconst(constant as u64);
+    } else if constant < 0 {
+        e.op_consts(constant);
+        e.op(gimli::DW_OP_plus);
+    }
+    if !exact {
+        e.op_consts(a.divisor);
+        e.op(gimli::DW_OP_div);
+    }
+    e.op(gimli::DW_OP_stack_value);
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Register(n) => f.write_str(GPR_NAMES[*n as usize]),
+            Self::Half(n) => write!(f, "{}.low", GPR_NAMES[*n as usize]),
+            Self::Word(o) => write!(f, "[cfa{o:+}]"),
+            Self::HalfWord(o) => write!(f, "[cfa{o:+}].low"),
+            Self::Bias => f.write_str("base"),
+            Self::Cfa => f.write_str("cfa"),
+        }
+    }
+}
+
+impl fmt::Display for Affine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.terms.is_empty() {
+            return write!(f, "{}", self.constant / self.divisor);
+        }
+        let wrap = self.divisor != 1 && (self.terms.len() > 1 || self.constant != 0);
+        if wrap {
+            f.write_str("(")?;
+        }
+        for (n, (source, factor)) in self.terms.iter().enumerate() {
+            match (n, *factor) {
+                (0, 1) => write!(f, "{source}")?,
+                (0, -1) => write!(f, "-{source}")?,
+                (0, k) => write!(f, "{k}*{source}")?,
+                (_, 1) => write!(f, " + {source}")?,
+                (_, -1) => write!(f, " - {source}")?,
+                (_, k) if k < 0 => write!(f, " - {}*{source}", -k)?,
+                (_, k) => write!(f, " + {k}*{source}")?,
+            }
+        }
+        match self.constant {
+            0 => {}
+            c if c < 0 => write!(f, " - {:#x}", -(i128::from(c)))?,
+            c => write!(f, " + {c:#x}")?,
+        }
+        if wrap {
+            f.write_str(")")?;
+        }
+        if self.divisor != 1 {
+            write!(f, "/{}", self.divisor)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Affine(a) => a.fmt(f),
+            Self::Vector(n) => write!(f, "xmm{n}"),
+            Self::Bits(b) => write!(f, "bits {b:#x}"),
+        }
+    }
+}

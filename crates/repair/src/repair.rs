@@ -1,0 +1,246 @@
+//! The whole repair: read, run, relate, decide, write.
+
+use crate::debug::{DebugInfo, Function};
+use crate::given::{self, ProofFile};
+use crate::image::{Image, ImageError, ImageKind};
+use crate::inputs;
+use crate::mend::{self, Stages, Trust};
+use crate::observe::Side;
+use crate::prove;
+use crate::report::{self, FunctionReport, Report};
+use crate::rewrite::{self, Edit, RewriteError};
+use crate::snapshot::{self, LayoutChoice, Snapshot};
+use crate::solver::Solver;
+use crate::study::Study;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What to repair and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The optimized file.
+    pub binary: PathBuf,
+    /// The -O0 build.
+    pub reference: PathBuf,
+    /// Arguments of the program's own run.
+    pub args: Vec<String>,
+    /// Functions to repair; all when empty.
+    pub functions: Vec<String>,
+    /// Stages that are on.
+    pub stages: Stages,
+    /// What may replace the compiler's locations.
+    pub trust: Trust,
+    /// Variations of each input.
+    pub variations: u64,
+    /// Seed of the variations.
+    pub seed: u64,
+    /// Whether proofs are tried.
+    pub proofs: Proofs,
+    /// The solver, by name or path.
+    pub solver: Option<String>,
+    /// A proof from elsewhere.
+    pub proof_file: Option<PathBuf>,
+    /// Also count the paper's four variants.
+    pub variants: bool,
+}
+
+/// Whether proofs are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proofs {
+    /// They are.
+    On,
+    /// They are not: everything stays validated.
+    Off,
+}
+
+/// What came out.
+pub struct Outcome {
+    /// The new file.
+    pub bytes: Vec<u8>,
+    /// What was done.
+    pub report: Report,
+    /// The edits behind it.
+    pub edits: Vec<Edit>,
+}
+
+/// Why nothing was repaired.
+#[derive(Debug, thiserror::Error)]
+pub enum RepairError {
+    /// A file cannot be used.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The new DWARF cannot be written.
+    #[error(transparent)]
+    Rewrite(#[from] RewriteError),
+    /// The proof file cannot be used.
+    #[error("the proof file {path} cannot be used: {reason}", path = path.display())]
+    Proof {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A function was asked for that is not there.
+    #[error("{binary} has no function `{function}` with code and debug information", binary = binary.display())]
+    NoFunction {
+        /// The file.
+        binary: PathBuf,
+        /// The function.
+        function: String,
+    },
+}
+
+type Snapshots = BTreeMap<u64, Vec<Snapshot>>;
+
+/// Repairs a file in memory. `progress` is told of each finished function.
+pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> Result<Outcome, RepairError> {
+    let optimized = Image::open(&request.binary)?;
+    let reference = Image::open(&request.reference)?;
+    let (info, reference_info) = (DebugInfo::read(&optimized)?, DebugInfo::read(&reference)?);
+    let given = match &request.proof_file {
+        None => None,
+        Some(path) => {
+            let bad = |reason: String| RepairError::Proof { path: path.clone(), reason };
+            let text = std::fs::read_to_string(path).map_err(|e| bad(e.to_string()))?;
+            Some(given::read(&text).map_err(bad)?)
+        }
+    };
+    for name in &request.functions {
+        if !info.functions.iter().any(|f| f.name == *name) {
+            return Err(RepairError::NoFunction { binary: request.binary.clone(), function: name.clone() });
+        }
+    }
+    let wanted = |f: &&Function| request.functions.is_empty() || request.functions.contains(&f.name);
+    let pairs: Vec<(&Function, Result<&Function, String>)> = info
+        .functions
+        .iter()
+        .filter(wanted)
+        .map(|f| {
+            let same = reference_info.functions.iter().find(|r| r.name == f.name);
+            (f, same.ok_or_else(|| "the reference build has no such function".to_owned()))
+        })
+        .collect();
+    let (own, failure) = take_snapshots(request, &optimized, &reference, &pairs);
+    let mut report = Report { size_before: optimized.bytes.len() as u64, ..Report::default() };
+    let mut edits = Vec::new();
+    for (function, same) in pairs {
+        let started = std::time::Instant::now();
+        let (mut one, mut new) = match same {
+            Ok(same) => repair_function(request, (&reference, &reference_info, same), (&optimized, &info, function), &own, given.as_ref()),
+            Err(reason) => (unrepaired(function, reason), Vec::new()),
+        };
+        if one.reason.is_none() && one.runs == 0 {
+            one.reason.clone_from(&failure);
+        }
+        one.seconds = started.elapsed().as_secs_f64();
+        progress(&one);
+        report.functions.push(one);
+        edits.append(&mut new);
+    }
+    let bytes = rewrite::rewrite(&optimized, &edits)?;
+    report.size_after = bytes.len() as u64;
+    Ok(Outcome { bytes, report, edits })
+}
+
+fn unrepaired(function: &Function, reason: String) -> FunctionReport {
+    FunctionReport { name: function.name.clone(), address: function.entry(), reason: Some(reason), ..FunctionReport::default() }
+}
+
+/// Snapshots of both builds in two layouts: (layout, reference, optimized).
+fn take_snapshots(
+    request: &Request,
+    optimized: &Image,
+    reference: &Image,
+    pairs: &[(&Function, Result<&Function, String>)],
+) -> (Vec<(Snapshots, Snapshots)>, Option<String>) {
+    let runs = |image: &Image| image.kind != ImageKind::Relocatable && snapshot::elf_entry(image).0 != 0;
+    let ours: Vec<u64> = pairs.iter().filter(|p| p.1.is_ok()).map(|p| p.0.entry()).collect();
+    let theirs: Vec<u64> = pairs.iter().filter_map(|p| p.1.as_ref().ok()).map(|f| f.entry()).collect();
+    if !runs(optimized) || !runs(reference) || ours.is_empty() {
+        return (Vec::new(), None);
+    }
+    let mut found = Vec::new();
+    for layout in [LayoutChoice::Fixed, LayoutChoice::Random] {
+        let r = snapshot::take(reference, &request.args, &theirs, 1, layout);
+        let o = snapshot::take(optimized, &request.args, &ours, 1, layout);
+        match (r, o) {
+            (Ok(r), Ok(o)) => found.push((r, o)),
+            (Err(e), _) | (_, Err(e)) => return (Vec::new(), Some(format!("the program's own run failed: {e}"))),
+        }
+    }
+    (found, None)
+}
+
+type SideParts<'a> = (&'a Image, &'a DebugInfo, &'a Function);
+
+fn repair_function(
+    request: &Request,
+    reference: SideParts<'_>,
+    optimized: SideParts<'_>,
+    own: &[(Snapshots, Snapshots)],
+    given: Option<&ProofFile>,
+) -> (FunctionReport, Vec<Edit>) {
+    let r = Side::new(reference.0, reference.1, reference.2);
+    let o = Side::new(optimized.0, optimized.1, optimized.2);
+    if let Some(reason) = o.graph.incomplete.clone() {
+        return (unrepaired(optimized.2, reason), Vec::new());
+    }
+    let mut pairs = Vec::new();
+    for (layout, (theirs, ours)) in own.iter().enumerate() {
+        let (Some(a), Some(b)) = (theirs.get(&reference.2.entry()), ours.get(&optimized.2.entry())) else { continue };
+        pairs.extend(a.iter().zip(b).map(|(a, b)| (layout, a.clone(), b.clone())));
+    }
+    let inputs = inputs::make(&r, &o, &pairs, request.variations, request.seed);
+    let study = Study::new(r, o, inputs);
+    if study.pairs.is_empty() {
+        let reason = study.rejected.first().cloned().unwrap_or_else(|| "no input could be made".to_owned());
+        return (FunctionReport { total: study.optimized.graph.instructions.len(), ..unrepaired(optimized.2, reason) }, Vec::new());
+    }
+    let points = given.and_then(|g| g.functions.iter().find(|f| f.name == optimized.2.name)).map(|f| {
+        let relations = f.points.iter().map(|p| (p.pc, p.relations(optimized.0)));
+        relations.collect::<BTreeMap<_, _>>()
+    });
+    let mut mended = mend::mend(&study, request.stages, points.as_ref());
+    let mut proof = None;
+    if request.proofs == Proofs::On && points.is_none() {
+        let mut solver = Solver::find(request.solver.as_deref());
+        let mut result = prove::prove(&study, &mut mended, &mut solver);
+        if let Some(missing) = solver.missing.filter(|_| result.reason.is_none()) {
+            result.reason = Some(format!("no solver: {missing}"));
+        }
+        proof = Some((result, solver.cpu.as_secs_f64()));
+    }
+    let edits = mended.iter().filter_map(|m| mend::edit(&study, m, request.trust)).collect();
+    let mut report = report::count(&study, &mended, request.trust);
+    if request.variants {
+        report.variants = variants(&study);
+    }
+    if let Some((proof, seconds)) = proof {
+        report.solver_seconds = seconds;
+        if report.proved > 0 {
+            report.assumptions = prove::ASSUMPTIONS.map(str::to_owned).to_vec();
+        }
+        report.unproved = proof.reason;
+        report.invariants = proof.invariants;
+    }
+    (report, edits)
+}
+
+/// The paper's four variants (V-B), from all stages to none, and what fitting at every PC adds: name with
+/// U, M and I, validation being enough.
+fn variants(study: &Study<'_>) -> Vec<(String, usize, usize, usize)> {
+    let stages = |forward, reverse, backward, observe| Stages { forward, reverse, backward, observe };
+    [
+        ("full", stages(true, true, true, true)),
+        ("a", stages(true, true, true, false)),
+        ("b", stages(true, true, false, false)),
+        ("c", stages(true, false, false, false)),
+        ("d", stages(false, false, false, false)),
+    ]
+    .into_iter()
+    .map(|(name, stages)| {
+        let counted = report::count(study, &mend::mend(study, stages, None), Trust::Validated);
+        (name.to_owned(), counted.updated, counted.missing_pcs, counted.constant_pcs)
+    })
+    .collect()
+}

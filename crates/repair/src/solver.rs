@@ -1,0 +1,124 @@
+//! Asks an SMT solver, in one process per batch, under limits.
+
+use crate::algebra::Bin;
+use crate::term::{Term, Terms};
+use std::fmt::Write as _;
+use std::time::Duration;
+use trueline_toolchain::{Limits, Tool, ToolKind, find_tool};
+
+/// A question: do the assumptions imply the claim?
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// One-bit terms.
+    pub assumptions: Vec<Term>,
+    /// A one-bit term.
+    pub claim: Term,
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes, always.
+    Valid,
+    /// There is a counterexample.
+    Refuted,
+    /// The solver gave up.
+    Unknown,
+}
+
+/// A solver with what it has cost so far.
+#[derive(Debug)]
+pub struct Solver {
+    tool: Option<Tool>,
+    /// CPU time spent in it.
+    pub cpu: Duration,
+    /// Questions it was asked.
+    pub asked: usize,
+    /// Why it cannot answer.
+    pub missing: Option<String>,
+}
+
+impl Solver {
+    /// Finds z3, else cvc5. With neither, only what holds by rewriting is valid.
+    pub fn find(spec: Option<&str>) -> Self {
+        let kinds: &[ToolKind] = match spec {
+            Some(s) if s.contains("cvc5") => &[ToolKind::Cvc5],
+            Some(_) => &[ToolKind::Z3],
+            None => &[ToolKind::Z3, ToolKind::Cvc5],
+        };
+        let mut missing = None;
+        for kind in kinds {
+            match find_tool(*kind, spec) {
+                Ok(tool) => return Self { tool: Some(tool), cpu: Duration::ZERO, asked: 0, missing: None },
+                Err(e) => missing = Some(e.to_string()),
+            }
+        }
+        Self { tool: None, cpu: Duration::ZERO, asked: 0, missing }
+    }
+
+    /// The solver's name and version.
+    pub fn name(&self) -> String {
+        self.tool.as_ref().map_or_else(|| "no solver".to_owned(), |t| format!("{} {}", t.kind, t.version))
+    }
+
+    /// Answers all questions; what rewriting settles never reaches the process.
+    pub fn ask(&mut self, terms: &mut Terms, questions: &[Question]) -> Vec<Answer> {
+        let mut answers: Vec<Option<Answer>> = questions
+            .iter()
+            .map(|q| {
+                let trivial = terms.value(q.claim) == Some(1)
+                    || q.assumptions.iter().any(|a| terms.value(*a) == Some(0))
+                    || q.assumptions.contains(&q.claim);
+                trivial.then_some(Answer::Valid)
+            })
+            .collect();
+        let open: Vec<usize> = (0..questions.len()).filter(|n| answers[*n].is_none()).collect();
+        if !open.is_empty() {
+            let found = self.run(terms, questions, &open);
+            for (n, answer) in open.iter().zip(found.into_iter().chain(std::iter::repeat(Answer::Unknown))) {
+                answers[*n] = Some(answer);
+            }
+        }
+        answers.into_iter().map(|a| a.unwrap_or(Answer::Unknown)).collect()
+    }
+
+    fn run(&mut self, terms: &mut Terms, questions: &[Question], open: &[usize]) -> Vec<Answer> {
+        let Some(tool) = self.tool.clone() else { return Vec::new() };
+        self.asked += open.len();
+        let roots: Vec<Term> = open.iter().flat_map(|n| questions[*n].assumptions.iter().copied().chain([questions[*n].claim])).collect();
+        let cvc5 = tool.kind == ToolKind::Cvc5;
+        let mut text = String::new();
+        text.push_str(if cvc5 { "(set-logic QF_UFBV)\n" } else { "(set-option :timeout 700)\n(set-logic QF_UFBV)\n" });
+        text.push_str(&terms.smt(&roots));
+        for n in open {
+            text.push_str("(push 1)\n");
+            for a in questions[*n].assumptions.iter().filter(|a| terms.value(**a) != Some(1)) {
+                let _ = writeln!(text, "(assert (= {} #b1))", Terms::name(*a));
+            }
+            let _ = writeln!(text, "(assert (= {} #b0))\n(check-sat)\n(pop 1)", Terms::name(questions[*n].claim));
+        }
+        let job = if cvc5 {
+            tool.job().args(["--lang=smt2", "--incremental", "--tlimit-per=700", "-"])
+        } else {
+            tool.job().args(["-in", "-smt2"])
+        };
+        match job.stdin(text).limits(Limits::seconds(20)).run() {
+            Ok(outcome) => {
+                self.cpu += outcome.cpu;
+                let answer = |line: &str| match line.trim() {
+                    "unsat" => Some(Answer::Valid),
+                    "sat" => Some(Answer::Refuted),
+                    "unknown" | "timeout" => Some(Answer::Unknown),
+                    _ => None,
+                };
+                outcome.stdout_text().lines().filter_map(answer).collect()
+            }
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+/// `a = b` as a one-bit term.
+pub fn equal(terms: &mut Terms, a: Term, b: Term) -> Term {
+    terms.bin(Bin::Eq, a, b)
+}

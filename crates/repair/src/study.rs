@@ -1,0 +1,192 @@
+//! Everything observed of one function: pairs of runs on several inputs and layouts, aligned, and what
+//! they say of a variable at a PC.
+
+use crate::align::{self, Alignment, Window};
+use crate::cpu::Tracker;
+use crate::debug::{TypeClass, Variable};
+use crate::emulate::Stop;
+use crate::fit::{Sample, Target};
+use crate::inputs::{Input, Origin};
+use crate::observe::{self, Instant, Key, OptimizedRun, ReferenceRun, Side, Slot};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// One pair of runs.
+pub struct Pair {
+    /// The reference run.
+    pub source: ReferenceRun,
+    /// The optimized run.
+    pub machine: OptimizedRun,
+    /// How they are tied.
+    pub alignment: Alignment,
+    /// Its layout.
+    pub layout: usize,
+    /// Where its input came from.
+    pub origin: Origin,
+    reference_memory: Tracker,
+    optimized_memory: Tracker,
+}
+
+/// All runs of one function.
+pub struct Study<'a> {
+    /// The reference build.
+    pub reference: Side<'a>,
+    /// The optimized build.
+    pub optimized: Side<'a>,
+    /// Variables of the reference build.
+    pub slots: Vec<Slot>,
+    /// Pairs of runs that agree.
+    pub pairs: Vec<Pair>,
+    /// Why other pairs were dropped.
+    pub rejected: Vec<String>,
+    /// Windows by pair and instant.
+    windows: Vec<Vec<Window>>,
+    by_pc: BTreeMap<u64, Vec<(usize, usize)>>,
+    index: HashMap<Key, usize>,
+}
+
+/// What the runs say of a variable at a PC.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Pair and instant with the values allowed there.
+    pub targets: Vec<((usize, usize), Target)>,
+    /// Instants that stand for no moment of the source at this line.
+    pub unknown: usize,
+}
+
+impl<'a> Study<'a> {
+    /// Runs both builds on every input.
+    pub fn new(reference: Side<'a>, optimized: Side<'a>, inputs: Vec<Input>) -> Self {
+        let mut names = vec![reference.function.name.clone()];
+        names.extend(optimized.function.inlined.iter().map(|(n, _)| n.clone()));
+        names.sort_unstable();
+        names.dedup();
+        let slots = observe::slots(reference.info, &names);
+        let mut pairs = Vec::new();
+        let mut rejected = Vec::new();
+        for input in inputs {
+            let reference_memory = input.reference.tracker.clone();
+            let optimized_memory = input.optimized.tracker.clone();
+            let source = observe::run_reference(&reference, &slots, input.reference);
+            if let Stop::Failed(reason) = &source.stop {
+                rejected.push(format!("the reference build: {reason}"));
+                continue;
+            }
+            let machine = observe::run_optimized(&optimized, input.optimized);
+            if let Stop::Failed(reason) = &machine.stop {
+                rejected.push(format!("the optimized build: {reason}"));
+                continue;
+            }
+            if source.stop == Stop::Returned && machine.stop == Stop::Returned && source.final_state != machine.final_state {
+                rejected.push("the two builds end with different memory: is the source the binary's?".to_owned());
+                continue;
+            }
+            let alignment = align::align(&reference, &optimized, &source, &machine, &align::Hints::new());
+            pairs.push(Pair { source, machine, alignment, layout: input.layout, origin: input.origin, reference_memory, optimized_memory });
+        }
+        let runs: Vec<_> = pairs.iter().map(|p: &Pair| (&p.source, &p.machine, &p.alignment)).collect();
+        let hints = align::hints(&runs);
+        for pair in &mut pairs {
+            pair.alignment = align::align(&reference, &optimized, &pair.source, &pair.machine, &hints);
+        }
+        let mut by_pc: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
+        let mut windows = Vec::new();
+        for (p, pair) in pairs.iter().enumerate() {
+            let mut own = Vec::new();
+            for (i, instant) in pair.machine.instants.iter().enumerate() {
+                by_pc.entry(instant.pc).or_default().push((p, i));
+                own.push(align::window(&pair.source, &pair.machine, &pair.alignment, instant, optimized.info.line_at(instant.pc)));
+            }
+            windows.push(own);
+        }
+        let index = slots.iter().enumerate().map(|(n, s)| (s.key.clone(), n)).collect();
+        Self { reference, optimized, slots, pairs, rejected, windows, by_pc, index }
+    }
+
+    /// The reference slot of a variable of the optimized build.
+    pub fn slot(&self, variable: &Variable) -> Option<usize> {
+        let key = Key { function: variable.function.clone(), name: variable.name.clone(), line: variable.line };
+        let n = *self.index.get(&key)?;
+        (self.slots[n].size == variable.ty.size && self.slots[n].class == variable.ty.class).then_some(n)
+    }
+
+    /// The instant behind an evidence entry.
+    pub fn instant(&self, (pair, instant): (usize, usize)) -> &Instant {
+        &self.pairs[pair].machine.instants[instant]
+    }
+
+    /// The window behind an evidence entry.
+    pub fn window(&self, (pair, instant): (usize, usize)) -> &Window {
+        &self.windows[pair][instant]
+    }
+
+    /// Instants of a PC.
+    pub fn instants(&self, pc: u64) -> &[(usize, usize)] {
+        self.by_pc.get(&pc).map_or(&[], Vec::as_slice)
+    }
+
+    /// Layouts among the pairs.
+    pub fn layouts(&self) -> usize {
+        self.pairs.iter().map(|p| p.layout).collect::<BTreeSet<_>>().len()
+    }
+
+    /// What the runs say of slot `slot` at a PC.
+    pub fn evidence(&self, pc: u64, slot: usize) -> Evidence {
+        let mut evidence = Evidence::default();
+        for at in self.instants(pc) {
+            let window = self.window(*at);
+            if window.moments.is_empty() {
+                evidence.unknown += 1;
+                continue;
+            }
+            let pair = &self.pairs[at.0];
+            let mut allowed = Vec::new();
+            let mut ends: Option<(u64, u64)> = None;
+            for k in &window.moments {
+                let Some(bits) = pair.source.moments[*k].values[slot].and_then(|b| self.translate(pair, slot, b)) else { continue };
+                ends = Some((ends.map_or(bits, |e| e.0), bits));
+                if !allowed.contains(&bits) {
+                    allowed.push(bits);
+                }
+            }
+            // Not initialised yet: the source shows garbage too, so nothing is asked of the machine.
+            if let Some((first, last)) = ends {
+                evidence.targets.push((*at, Target { first, last, allowed, lane: window.lane }));
+            }
+        }
+        evidence
+    }
+
+    /// What a slot holds at the source moment of each arrival at a loop head, lines aside.
+    pub fn head_evidence(&self, pc: u64, slot: usize) -> Evidence {
+        let mut evidence = Evidence::default();
+        for at in self.instants(pc) {
+            let (pair, instant) = (&self.pairs[at.0], self.instant(*at));
+            let tie = instant.place.and_then(|(n, i)| pair.alignment.ties[n].map(|t| (t, i)));
+            let moment = tie.and_then(|(t, i)| pair.source.instances[t.reference].arrivals.get(t.first + t.unroll * i)).map(|a| a.0);
+            let bits = moment.and_then(|k| pair.source.moments.get(k)?.values[slot]).and_then(|b| self.translate(pair, slot, b));
+            match bits {
+                Some(bits) => evidence.targets.push((*at, Target { first: bits, last: bits, allowed: vec![bits], lane: Some(0) })),
+                None => evidence.unknown += 1,
+            }
+        }
+        if evidence.unknown > 0 {
+            evidence.targets.clear();
+        }
+        evidence
+    }
+
+    /// Samples for fitting.
+    pub fn samples<'s>(&'s self, evidence: &'s Evidence) -> Vec<Sample<'s>> {
+        evidence.targets.iter().map(|(at, target)| Sample { state: &self.instant(*at).machine, target }).collect()
+    }
+
+    /// A value of the reference build as the optimized one holds it: pointers move with their objects.
+    fn translate(&self, pair: &Pair, slot: usize, bits: u64) -> Option<u64> {
+        if self.slots[slot].class != TypeClass::Pointer || bits == 0 {
+            return Some(bits);
+        }
+        let (from, to) = (&pair.reference_memory, &pair.optimized_memory);
+        let inside = from.locate(bits).and_then(|(id, offset)| to.address(id, offset));
+        inside.or_else(|| from.locate(bits.wrapping_sub(1)).and_then(|(id, offset)| to.address(id, offset + 1)))
+    }
+}

@@ -1,0 +1,447 @@
+//! Bit-vector terms with sharing and just enough simplification that equal things look equal.
+
+use crate::algebra::{Bin, Float};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+/// A term by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Term(u32);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Node {
+    Const(u32, u128),
+    Var(u32, String),
+    Bin(Bin, Term, Term),
+    Extract(Term, u32, u32),
+    Concat(Term, Term),
+    Zext(Term, u32),
+    Sext(Term, u32),
+    Ite(Term, Term, Term),
+    Call(String, u32, Vec<Term>),
+}
+
+/// All terms of one proof.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    nodes: Vec<Node>,
+    widths: Vec<u32>,
+    known: HashMap<Node, Term>,
+    fresh: u32,
+}
+
+fn mask(width: u32) -> u128 {
+    if width >= 128 { u128::MAX } else { (1 << width) - 1 }
+}
+
+fn signed(bits: u128, width: u32) -> i128 {
+    if width >= 128 { bits as i128 } else { ((bits << (128 - width)) as i128) >> (128 - width) }
+}
+
+impl Terms {
+    fn intern(&mut self, node: Node, width: u32) -> Term {
+        if let Some(t) = self.known.get(&node) {
+            return *t;
+        }
+        let term = Term(self.nodes.len() as u32);
+        self.nodes.push(node.clone());
+        self.widths.push(width);
+        self.known.insert(node, term);
+        term
+    }
+
+    /// The width of a term.
+    pub fn width(&self, t: Term) -> u32 {
+        self.widths[t.0 as usize]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The value of a constant.
+    pub fn value(&self, t: Term) -> Option<u128> {
+        match self.nodes[t.0 as usize] {
+            Node::Const(_, v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, width: u32, value: u128) -> Term {
+        self.intern(Node::Const(width, value & mask(width)), width)
+    }
+
+    /// A named unknown.
+    pub fn var(&mut self, width: u32, name: &str) -> Term {
+        self.intern(Node::Var(width, name.to_owned()), width)
+    }
+
+    /// An unknown that occurs nowhere else.
+    pub fn fresh(&mut self, width: u32) -> Term {
+        self.fresh += 1;
+        let name = format!("u{}", self.fresh);
+        self.var(width, &name)
+    }
+
+    /// An uninterpreted function.
+    pub fn call(&mut self, name: &str, width: u32, args: Vec<Term>) -> Term {
+        self.intern(Node::Call(name.to_owned(), width, args), width)
+    }
+
+    /// A floating-point operation, uninterpreted, by operand width.
+    pub fn float(&mut self, op: Float, width: u32, args: &[Term]) -> Term {
+        let name = format!("{}_{}_{}", op.name(), args.iter().map(|a| self.width(*a).to_string()).collect::<Vec<_>>().join("_"), width);
+        let mut args = args.to_vec();
+        if matches!(op, Float::Add | Float::Mul | Float::Eq | Float::Unordered) {
+            args.sort_unstable();
+        }
+        self.call(&name, width, args)
+    }
+
+    /// A 64-bit sum as factors by atom and a constant.
+    pub fn linear(&self, t: Term) -> (BTreeMap<Term, u64>, u64) {
+        let mut atoms = BTreeMap::new();
+        let mut constant = 0u64;
+        let mut work = vec![(t, 1u64)];
+        while let Some((t, k)) = work.pop() {
+            match &self.nodes[t.0 as usize] {
+                Node::Const(_, v) => constant = constant.wrapping_add((*v as u64).wrapping_mul(k)),
+                Node::Bin(Bin::Add, a, b) => work.extend([(*a, k), (*b, k)]),
+                Node::Bin(Bin::Sub, a, b) => work.extend([(*a, k), (*b, k.wrapping_neg())]),
+                Node::Bin(Bin::Mul, a, b) => match (self.value(*a), self.value(*b)) {
+                    (Some(v), _) => work.push((*b, k.wrapping_mul(v as u64))),
+                    (_, Some(v)) => work.push((*a, k.wrapping_mul(v as u64))),
+                    _ => *atoms.entry(t).or_insert(0u64) = atoms.get(&t).copied().unwrap_or(0).wrapping_add(k),
+                },
+                Node::Bin(Bin::Shl, a, b) if self.value(*b).is_some_and(|s| s < 64) => {
+                    work.push((*a, k.wrapping_shl(self.value(*b).unwrap_or(0) as u32)));
+                }
+                _ => {
+                    let slot = atoms.entry(t).or_insert(0u64);
+                    *slot = slot.wrapping_add(k);
+                }
+            }
+        }
+        atoms.retain(|_, k| *k != 0);
+        (atoms, constant)
+    }
+
+    /// The sum of a linear form of a width, in one canonical shape.
+    fn sum(&mut self, width: u32, atoms: &BTreeMap<Term, u64>, constant: u64) -> Term {
+        let mut total: Option<Term> = None;
+        for (atom, factor) in atoms {
+            let part = if *factor == 1 {
+                *atom
+            } else {
+                let k = self.constant(width, u128::from(*factor));
+                self.intern(Node::Bin(Bin::Mul, *atom, k), width)
+            };
+            total = Some(match total {
+                None => part,
+                Some(t) => self.intern(Node::Bin(Bin::Add, t, part), width),
+            });
+        }
+        let constant = u128::from(constant) & mask(width);
+        match total {
+            None => self.constant(width, constant),
+            Some(t) if constant == 0 => t,
+            Some(t) => {
+                let k = self.constant(width, constant);
+                self.intern(Node::Bin(Bin::Add, t, k), width)
+            }
+        }
+    }
+
+    /// A binary operation.
+    pub fn bin(&mut self, op: Bin, a: Term, b: Term) -> Term {
+        let width = self.width(a);
+        let result = if matches!(op, Bin::Eq | Bin::Ult | Bin::Slt) { 1 } else { width };
+        if let (Some(x), Some(y)) = (self.value(a), self.value(b)) {
+            let bits = fold(op, x, y, width);
+            return self.constant(result, bits);
+        }
+        match op {
+            Bin::Add | Bin::Sub | Bin::Mul | Bin::Shl if width <= 64 => {
+                let linear = match op {
+                    Bin::Mul => self.value(a).is_some() || self.value(b).is_some(),
+                    Bin::Shl => self.value(b).is_some_and(|s| s < u128::from(width)),
+                    _ => true,
+                };
+                if linear {
+                    let raw = self.intern(Node::Bin(op, a, b), width);
+                    let (mut atoms, constant) = self.linear(raw);
+                    for k in atoms.values_mut() {
+                        *k &= mask(width) as u64;
+                    }
+                    atoms.retain(|_, k| *k != 0);
+                    return self.sum(width, &atoms, constant);
+                }
+            }
+            Bin::And | Bin::Or | Bin::Xor => {
+                if a == b {
+                    return if op == Bin::Xor { self.constant(width, 0) } else { a };
+                }
+                for (x, y) in [(a, b), (b, a)] {
+                    match (op, self.value(x)) {
+                        (Bin::And, Some(0)) => return x,
+                        (Bin::And, Some(v)) if v == mask(width) => return y,
+                        (Bin::Or | Bin::Xor, Some(0)) => return y,
+                        (Bin::Or, Some(v)) if v == mask(width) => return x,
+                        _ => {}
+                    }
+                }
+            }
+            Bin::Eq => {
+                if a == b {
+                    return self.constant(1, 1);
+                }
+                if width <= 64 {
+                    let ((p, c), (q, d)) = (self.linear(a), self.linear(b));
+                    if p == q && (c ^ d) as u128 & mask(width) != 0 {
+                        return self.constant(1, 0);
+                    }
+                }
+            }
+            Bin::Ult | Bin::Slt if a == b => return self.constant(1, 0),
+            Bin::Lshr | Bin::Ashr if self.value(b) == Some(0) => return a,
+            _ => {}
+        }
+        self.intern(Node::Bin(op, a, b), result)
+    }
+
+    /// Negation of one bit.
+    pub fn not(&mut self, a: Term) -> Term {
+        let one = self.constant(1, 1);
+        if let Node::Bin(Bin::Xor, x, y) = self.nodes[a.0 as usize] {
+            if x == one {
+                return y;
+            }
+            if y == one {
+                return x;
+            }
+        }
+        self.bin(Bin::Xor, a, one)
+    }
+
+    /// Conjunction.
+    pub fn and(&mut self, a: Term, b: Term) -> Term {
+        self.bin(Bin::And, a, b)
+    }
+
+    /// Some bits.
+    pub fn extract(&mut self, t: Term, low: u32, width: u32) -> Term {
+        let full = self.width(t);
+        if low == 0 && width == full {
+            return t;
+        }
+        match self.nodes[t.0 as usize].clone() {
+            Node::Const(_, v) => return self.constant(width, v >> low),
+            Node::Extract(inner, at, _) => return self.extract(inner, at + low, width),
+            Node::Concat(high, rest) => {
+                let split = self.width(rest);
+                if low >= split {
+                    return self.extract(high, low - split, width);
+                }
+                if low + width <= split {
+                    return self.extract(rest, low, width);
+                }
+            }
+            Node::Zext(inner, _) | Node::Sext(inner, _) => {
+                let split = self.width(inner);
+                if low + width <= split {
+                    return self.extract(inner, low, width);
+                }
+                if low >= split && matches!(self.nodes[t.0 as usize], Node::Zext(..)) {
+                    return self.constant(width, 0);
+                }
+            }
+            Node::Ite(c, a, b) => {
+                let (a, b) = (self.extract(a, low, width), self.extract(b, low, width));
+                return self.ite(c, a, b);
+            }
+            // Low bits of a sum depend on low bits only.
+            Node::Bin(op @ (Bin::Add | Bin::Sub | Bin::Mul), a, b) if low == 0 => {
+                let (a, b) = (self.extract(a, 0, width), self.extract(b, 0, width));
+                return self.bin(op, a, b);
+            }
+            Node::Bin(op @ (Bin::And | Bin::Or | Bin::Xor), a, b) => {
+                let (a, b) = (self.extract(a, low, width), self.extract(b, low, width));
+                return self.bin(op, a, b);
+            }
+            _ => {}
+        }
+        self.intern(Node::Extract(t, low, width), width)
+    }
+
+    /// `high` above `low`.
+    pub fn concat(&mut self, high: Term, low: Term) -> Term {
+        let width = self.width(high) + self.width(low);
+        if let (Some(h), Some(l)) = (self.value(high), self.value(low)) {
+            return self.constant(width, h << self.width(low) | l);
+        }
+        if let (Node::Extract(a, at, w), Node::Extract(b, from, v)) = (&self.nodes[high.0 as usize], &self.nodes[low.0 as usize])
+            && a == b
+            && *at == from + v
+        {
+            let (a, from, total) = (*a, *from, w + v);
+            return self.extract(a, from, total);
+        }
+        self.intern(Node::Concat(high, low), width)
+    }
+
+    /// Zero extension.
+    pub fn zext(&mut self, t: Term, width: u32) -> Term {
+        if self.width(t) == width {
+            return t;
+        }
+        match self.value(t) {
+            Some(v) => self.constant(width, v),
+            None => self.intern(Node::Zext(t, width), width),
+        }
+    }
+
+    /// Sign extension.
+    pub fn sext(&mut self, t: Term, width: u32) -> Term {
+        let own = self.width(t);
+        if own == width {
+            return t;
+        }
+        match self.value(t) {
+            Some(v) => self.constant(width, signed(v, own) as u128),
+            None => self.intern(Node::Sext(t, width), width),
+        }
+    }
+
+    /// Choice.
+    pub fn ite(&mut self, c: Term, a: Term, b: Term) -> Term {
+        match self.value(c) {
+            Some(0) => b,
+            Some(_) => a,
+            None if a == b => a,
+            None => {
+                let width = self.width(a);
+                self.intern(Node::Ite(c, a, b), width)
+            }
+        }
+    }
+
+    /// SMT-LIB declarations and definitions that `roots` need; a term `n` is afterwards called `tn`.
+    pub fn smt(&self, roots: &[Term]) -> String {
+        let mut needed = vec![false; self.nodes.len()];
+        let mut work: Vec<Term> = roots.to_vec();
+        while let Some(t) = work.pop() {
+            if std::mem::replace(&mut needed[t.0 as usize], true) {
+                continue;
+            }
+            match &self.nodes[t.0 as usize] {
+                Node::Const(..) | Node::Var(..) => {}
+                Node::Bin(_, a, b) | Node::Concat(a, b) => work.extend([*a, *b]),
+                Node::Extract(a, ..) | Node::Zext(a, _) | Node::Sext(a, _) => work.push(*a),
+                Node::Ite(a, b, c) => work.extend([*a, *b, *c]),
+                Node::Call(_, _, args) => work.extend(args),
+            }
+        }
+        let mut out = String::new();
+        let mut functions: BTreeMap<String, String> = BTreeMap::new();
+        for (n, node) in self.nodes.iter().enumerate().filter(|(n, _)| needed[*n]) {
+            if let Node::Call(name, width, args) = node {
+                let sorts: Vec<String> = args.iter().map(|a| format!("(_ BitVec {})", self.width(*a))).collect();
+                functions.insert(name.clone(), format!("(declare-fun |{name}| ({}) (_ BitVec {width}))\n", sorts.join(" ")));
+            }
+            if let Node::Var(width, name) = node {
+                let _ = writeln!(out, "(declare-const |{name}| (_ BitVec {width}))");
+            }
+            let _ = n;
+        }
+        for text in functions.values() {
+            out.push_str(text);
+        }
+        for (n, node) in self.nodes.iter().enumerate().filter(|(n, _)| needed[*n]) {
+            let _ = writeln!(out, "(define-fun t{n} () (_ BitVec {}) {})", self.widths[n], self.show(node));
+        }
+        out
+    }
+
+    fn show(&self, node: &Node) -> String {
+        let name = |t: &Term| format!("t{}", t.0);
+        match node {
+            Node::Const(w, v) => format!("(_ bv{v} {w})"),
+            Node::Var(_, v) => format!("|{v}|"),
+            Node::Bin(op, a, b) => {
+                let (f, bit) = match op {
+                    Bin::Add => ("bvadd", false),
+                    Bin::Sub => ("bvsub", false),
+                    Bin::Mul => ("bvmul", false),
+                    Bin::Udiv => ("bvudiv", false),
+                    Bin::Urem => ("bvurem", false),
+                    Bin::Sdiv => ("bvsdiv", false),
+                    Bin::Srem => ("bvsrem", false),
+                    Bin::And => ("bvand", false),
+                    Bin::Or => ("bvor", false),
+                    Bin::Xor => ("bvxor", false),
+                    Bin::Shl => ("bvshl", false),
+                    Bin::Lshr => ("bvlshr", false),
+                    Bin::Ashr => ("bvashr", false),
+                    Bin::Eq => ("=", true),
+                    Bin::Ult => ("bvult", true),
+                    Bin::Slt => ("bvslt", true),
+                };
+                let text = format!("({f} {} {})", name(a), name(b));
+                if bit { format!("(ite {text} #b1 #b0)") } else { text }
+            }
+            Node::Extract(a, low, width) => format!("((_ extract {} {low}) {})", low + width - 1, name(a)),
+            Node::Concat(a, b) => format!("(concat {} {})", name(a), name(b)),
+            Node::Zext(a, w) => format!("((_ zero_extend {}) {})", w - self.width(*a), name(a)),
+            Node::Sext(a, w) => format!("((_ sign_extend {}) {})", w - self.width(*a), name(a)),
+            Node::Ite(c, a, b) => format!("(ite (= {} #b1) {} {})", name(c), name(a), name(b)),
+            Node::Call(f, _, args) => format!("(|{f}| {})", args.iter().map(name).collect::<Vec<_>>().join(" ")),
+        }
+    }
+
+    /// The name of a term in [`Terms::smt`].
+    pub fn name(t: Term) -> String {
+        format!("t{}", t.0)
+    }
+}
+
+fn fold(op: Bin, x: u128, y: u128, width: u32) -> u128 {
+    let (a, b) = (signed(x, width), signed(y, width));
+    let bits = match op {
+        Bin::Add => x.wrapping_add(y),
+        Bin::Sub => x.wrapping_sub(y),
+        Bin::Mul => x.wrapping_mul(y),
+        Bin::Udiv => x.checked_div(y).unwrap_or(u128::MAX),
+        Bin::Urem => x.checked_rem(y).unwrap_or(x),
+        Bin::Sdiv => a.checked_div(b).map_or(if a < 0 { 1 } else { u128::MAX }, |v| v as u128),
+        Bin::Srem => a.checked_rem(b).map_or(x, |v| v as u128),
+        Bin::And => x & y,
+        Bin::Or => x | y,
+        Bin::Xor => x ^ y,
+        Bin::Shl => {
+            if y >= u128::from(width) {
+                0
+            } else {
+                x << y
+            }
+        }
+        Bin::Lshr => {
+            if y >= u128::from(width) {
+                0
+            } else {
+                x >> y
+            }
+        }
+        Bin::Ashr => (a >> y.min(u128::from(width.min(127)))) as u128,
+        Bin::Eq => u128::from(x == y),
+        Bin::Ult => u128::from(x < y),
+        Bin::Slt => u128::from(a < b),
+    };
+    bits & mask(width)
+}

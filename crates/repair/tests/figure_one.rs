@@ -1,0 +1,138 @@
+//! s000 of the paper's figure 1, end to end: gcc and clang at -O3, in gdb and lldb.
+
+use std::path::{Path, PathBuf};
+use trueline_repair::image::Image;
+use trueline_repair::mend::{Stages, Trust};
+use trueline_repair::repair::{Proofs, Request, repair};
+use trueline_repair::{verify, written};
+use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};
+
+const SOURCE: &str = "#include <stdio.h>
+#define N 3200
+int X[N], Y[N], val;
+__attribute__((noinline)) void s000() {
+  int i = 0;
+  for (; i < N; i++)
+    X[i] = Y[i] + val;
+}
+int main(void) {
+  for (int k = 0; k < N; k++) Y[k] = k * 7 % 13;
+  val = 5;
+  s000();
+  long s = 0;
+  for (int k = 0; k < N; k++) s += X[k] * (k % 17);
+  printf(\"%ld\\n\", s);
+}
+";
+
+fn build(scratch: &Scratch, cc: &str, flags: &[&str], name: &str) -> Option<PathBuf> {
+    let source = scratch.write("s000.c", SOURCE).unwrap();
+    let Ok(compiler) = find_compiler(cc) else {
+        eprintln!("skipped: no {cc}");
+        return None;
+    };
+    let output = scratch.join(name);
+    let outcome = compiler.job().args(flags).arg(&source).arg("-o").arg(&output).limits(Limits::seconds(120)).run().unwrap();
+    assert!(outcome.success(), "{}", outcome.stderr_text());
+    Some(output)
+}
+
+fn request(binary: &Path, reference: &Path) -> Request {
+    Request {
+        binary: binary.to_owned(),
+        reference: reference.to_owned(),
+        args: Vec::new(),
+        functions: vec!["s000".to_owned()],
+        stages: Stages::default(),
+        trust: Trust::Proved,
+        variations: 2,
+        seed: 1,
+        proofs: Proofs::On,
+        solver: None,
+        proof_file: None,
+        variants: false,
+    }
+}
+
+/// The address of the loop head: the first PC of a range with a non-constant new location.
+fn repaired(cc: &str) -> Option<(Scratch, PathBuf, PathBuf, u64, usize)> {
+    let scratch = Scratch::new().unwrap();
+    let binary = build(&scratch, cc, &["-O3", "-msse4.2", "-g", "-no-pie"], "optimized")?;
+    let reference = build(&scratch, cc, &["-O0", "-g", "-no-pie"], "reference")?;
+    let outcome = repair(&request(&binary, &reference), &mut |_| {}).unwrap();
+    let function = &outcome.report.functions[0];
+    assert_eq!(function.reason, None);
+    assert_eq!(function.wrong_after, 0, "{function:?}");
+    let (head, unroll) = function.loops[0];
+    let output = scratch.join("repaired");
+    written::write(&binary, &output, &outcome.bytes).unwrap();
+    if find_tool(ToolKind::Z3, None).is_ok() || find_tool(ToolKind::Cvc5, None).is_ok() {
+        assert_eq!(function.validated, 0, "everything is proved: {:?}", function.locations);
+        assert!(function.proved > 0);
+    }
+    Some((scratch, output, reference, head, unroll))
+}
+
+fn in_gdb(binary: &Path, head: u64) -> Option<Vec<String>> {
+    let gdb = find_tool(ToolKind::Gdb, None).ok()?;
+    let mut job = gdb.job().args(["-q", "-nx", "-batch", "-ex", &format!("break *{head:#x}"), "-ex", "run"]);
+    for _ in 0..3 {
+        job = job.args(["-ex", "print i", "-ex", "continue"]);
+    }
+    let text = job.arg(binary).limits(Limits::seconds(120)).run().unwrap().stdout_text();
+    Some(text.lines().filter(|l| l.starts_with('$')).map(|l| l.split(" = ").nth(1).unwrap_or("").to_owned()).collect())
+}
+
+fn in_lldb(binary: &Path, head: u64) -> Option<Vec<String>> {
+    let lldb = find_tool(ToolKind::Lldb, None).or_else(|_| find_tool(ToolKind::Lldb, Some("lldb-16"))).ok()?;
+    let mut job = lldb.job().args(["--no-lldbinit", "--batch", "-o", &format!("breakpoint set --address {head:#x}"), "-o", "run"]);
+    for _ in 0..3 {
+        job = job.args(["-o", "frame variable i", "-o", "continue"]);
+    }
+    let limits = Limits { memory: None, ..Limits::seconds(120) };
+    let text = job.arg(binary).limits(limits).run().unwrap().stdout_text();
+    Some(text.lines().filter_map(|l| l.strip_prefix("(int) i = ")).map(str::to_owned).collect())
+}
+
+fn check(cc: &str) {
+    let Some((_scratch, output, reference, head, unroll)) = repaired(cc) else { return };
+    let expected: Vec<String> = (0..3).map(|n| (n * unroll).to_string()).collect();
+    match in_gdb(&output, head) {
+        Some(values) => assert_eq!(values, expected, "gdb"),
+        None => eprintln!("skipped: no gdb"),
+    }
+    match in_lldb(&output, head) {
+        Some(values) => assert_eq!(values, expected, "lldb"),
+        None => eprintln!("skipped: no lldb"),
+    }
+    let (old, new) = (Image::open(&reference).unwrap(), Image::open(&output).unwrap());
+    let seen = verify::verify(&old, &new, "s000", &[], &|_, _, _| true).unwrap();
+    assert!(seen.exact > 1000, "{seen:?}");
+    assert_eq!(seen.wrong_count, 0, "{:?}", seen.wrong);
+}
+
+#[test]
+fn gcc_s000_prints_the_right_i_in_both_debuggers() {
+    check("gcc-12");
+}
+
+#[test]
+fn clang_s000_prints_the_right_i_in_both_debuggers() {
+    check("clang-16");
+}
+
+#[test]
+fn a_source_that_is_not_the_binarys_is_refused_with_a_reason() {
+    let scratch = Scratch::new().unwrap();
+    let Some(binary) = build(&scratch, "gcc-12", &["-O3", "-g"], "optimized") else { return };
+    let other = scratch.write("other.c", SOURCE.replace("Y[i] + val", "Y[i] - val")).unwrap();
+    let reference = scratch.join("reference");
+    let job = find_compiler("gcc-12").unwrap().job().args(["-O0", "-g"]).arg(&other).arg("-o").arg(&reference);
+    assert!(job.run().unwrap().success());
+    let outcome = repair(&request(&binary, &reference), &mut |_| {});
+    if let Ok(outcome) = outcome {
+        let function = &outcome.report.functions[0];
+        assert_eq!(function.updated, 0);
+        assert!(function.reason.as_ref().is_some_and(|r| r.contains("different memory")), "{:?}", function.reason);
+    }
+}

@@ -1,0 +1,130 @@
+//! Kinds of files: relocatable objects, shared libraries, DWARF 4 and 5, position-independent or not; and
+//! files that are none.
+
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use trueline_repair::debug::DebugInfo;
+use trueline_repair::image::Image;
+use trueline_repair::mend::{Stages, Trust};
+use trueline_repair::repair::{Outcome, Proofs, Request, repair};
+use trueline_repair::{rewrite, written};
+use trueline_toolchain::{Limits, Scratch, find_compiler};
+
+const SOURCE: &str = "int X[512], Y[512], val = 3;
+void add(void) {
+  int i;
+  for (i = 0; i < 512; i++)
+    X[i] = Y[i] + val;
+}
+";
+
+fn compile(scratch: &Scratch, cc: &str, flags: &[&str], name: &str) -> Option<PathBuf> {
+    let source = scratch.write("add.c", SOURCE).unwrap();
+    let compiler = find_compiler(cc).ok().or_else(|| {
+        eprintln!("skipped: no {cc}");
+        None
+    })?;
+    let output = scratch.join(name);
+    let outcome = compiler.job().args(flags).arg(&source).arg("-o").arg(&output).limits(Limits::seconds(120)).run().unwrap();
+    assert!(outcome.success(), "{}", outcome.stderr_text());
+    Some(output)
+}
+
+fn run(binary: &Path, reference: &Path) -> Outcome {
+    let request = Request {
+        binary: binary.to_owned(),
+        reference: reference.to_owned(),
+        args: Vec::new(),
+        functions: Vec::new(),
+        stages: Stages::default(),
+        trust: Trust::Validated,
+        variations: 1,
+        seed: 1,
+        proofs: Proofs::Off,
+        solver: None,
+        proof_file: None,
+        variants: false,
+    };
+    repair(&request, &mut |_| {}).unwrap()
+}
+
+#[test]
+fn objects_and_libraries_are_repaired_with_generated_inputs() {
+    let scratch = Scratch::new().unwrap();
+    for cc in ["gcc-12", "clang-16"] {
+        for (kind, extra) in [("object", vec!["-c"]), ("library", vec!["-shared", "-fPIC"]), ("object4", vec!["-c", "-gdwarf-4"])] {
+            let flags = |level| [vec![level, "-g", "-msse4.2"], extra.clone()].concat();
+            let Some(binary) = compile(&scratch, cc, &flags("-O3"), "optimized") else { continue };
+            let Some(reference) = compile(&scratch, cc, &flags("-O0"), "reference") else { continue };
+            let outcome = run(&binary, &reference);
+            let function = &outcome.report.functions[0];
+            assert!(function.updated > 0, "{cc} {kind}: {function:?}");
+            let output = scratch.join("repaired");
+            written::write(&binary, &output, &outcome.bytes).unwrap_or_else(|e| panic!("{cc} {kind}: {e}"));
+            if kind != "library" {
+                // The linker must accept it and a debugger read it.
+                let main = scratch.write("main.c", "void add(void); int main(void) { add(); return 0; }\n").unwrap();
+                let linked = scratch.join("linked");
+                let object = scratch.join("repaired.o");
+                std::fs::copy(&output, &object).unwrap();
+                let outcome = find_compiler(cc).unwrap().job().args(["-g"]).arg(&main).arg(&object).arg("-o").arg(&linked).run().unwrap();
+                assert!(outcome.success(), "{cc} {kind}: {}", outcome.stderr_text());
+                let info = DebugInfo::read(&Image::open(&linked).unwrap()).unwrap();
+                let add = info.functions.iter().find(|f| f.name == "add").unwrap();
+                let i = add.variables.iter().find(|v| v.name == "i").unwrap();
+                assert!(i.locations.iter().all(|l| add.contains(l.low)), "{cc} {kind}: {:x?} {:x?}", i.locations, add.ranges);
+                assert!(i.locations.len() > 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rewrite_without_edits_keeps_every_entry() {
+    let scratch = Scratch::new().unwrap();
+    for cc in ["gcc-12", "clang-16"] {
+        for flags in [vec!["-O2", "-g", "-c"], vec!["-O2", "-gdwarf-4", "-c"], vec!["-O2", "-g", "-shared", "-fPIC"]] {
+            let Some(binary) = compile(&scratch, cc, &flags, "file") else { continue };
+            let image = Image::open(&binary).unwrap();
+            let bytes = rewrite::rewrite(&image, &[]).unwrap();
+            written::verify(&image, &bytes).unwrap_or_else(|e| panic!("{cc} {flags:?}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn files_without_dwarf_are_refused_with_what_to_do() {
+    let scratch = Scratch::new().unwrap();
+    let Some(plain) = compile(&scratch, "gcc", &["-O2", "-c"], "plain") else { return };
+    let error = Image::open(&plain).unwrap_err().to_string();
+    assert!(error.contains("build it with -g"), "{error}");
+    let text = scratch.write("text", "not an ELF file at all").unwrap();
+    let error = Image::open(&text).unwrap_err().to_string();
+    assert!(error.contains("not an ELF file"), "{error}");
+    let Some(compressed) = compile(&scratch, "gcc", &["-O2", "-c", "-g", "-gz=zlib"], "compressed") else { return };
+    let error = Image::open(&compressed).unwrap_err().to_string();
+    assert!(error.contains("decompress"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+    #[test]
+    fn damaged_files_never_panic(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40)) {
+        static BYTES: std::sync::OnceLock<Option<Vec<u8>>> = std::sync::OnceLock::new();
+        let bytes = BYTES.get_or_init(|| {
+            let scratch = Scratch::new().unwrap();
+            compile(&scratch, "gcc", &["-O2", "-g", "-c"], "file").map(|p| std::fs::read(p).unwrap())
+        });
+        let Some(bytes) = bytes else { return Ok(()) };
+        let mut bytes = bytes.clone();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Ok(image) = Image::parse(Path::new("damaged"), bytes)
+            && DebugInfo::read(&image).is_ok()
+        {
+            let _ = rewrite::rewrite(&image, &[]);
+        }
+    }
+}
