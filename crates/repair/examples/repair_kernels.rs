@@ -203,6 +203,18 @@ fn summary(cc: &str, rows: &[RowResult]) {
         percent(improved, functions),
         percent(proved, functions)
     );
+    let complete = rows.iter().filter(|r| r.0.updated == 0 && r.0.pairs > 0 && r.0.right_before == r.0.pairs).count();
+    println!(
+        "  of the others {complete} were right at every PC before; of the improved ones {:.0}% are fully proved",
+        percent(proved, improved)
+    );
+    println!(
+        "  ceiling: {:.1}% of PCs miss a variable in scope ({:.1}% of those are filled), {:.1}% have a wrong constant ({:.1}% replaced)",
+        percent(sum(|f| f.missing_possible), total),
+        percent(sum(|f| f.missing_pcs), sum(|f| f.missing_possible)),
+        percent(sum(|f| f.constant_possible), total),
+        percent(sum(|f| f.constant_pcs), sum(|f| f.constant_possible))
+    );
     println!(
         "  PCs with a missing variable added {:.1}% (mean over functions {:.1}%), with a constant replaced {:.1}% (mean {:.1}%), either {:.1}%",
         percent(sum(|f| f.missing_pcs), total),

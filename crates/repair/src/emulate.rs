@@ -95,6 +95,15 @@ pub fn run(code: &Code<'_>, cpu: &mut Cpu, entry: u64, limit: u64, observe: &mut
         }
         let Some(instruction) = code.at(pc) else { return Stop::Failed(format!("no code at {pc:#x}")) };
         let next = instruction.next_ip();
+        if let Some(result) = string(cpu, &instruction) {
+            match result {
+                Ok(()) => {
+                    pc = next;
+                    continue;
+                }
+                Err(e) => return Stop::Failed(format!("{e} at {pc:#x}")),
+            }
+        }
         let flow = match lift::execute(cpu, &instruction) {
             Ok(flow) => flow,
             Err(e) => return Stop::Failed(format!("{e} at {pc:#x}")),
@@ -150,6 +159,39 @@ pub fn run(code: &Code<'_>, cpu: &mut Cpu, entry: u64, limit: u64, observe: &mut
         }
     }
     Stop::Cut
+}
+
+/// Executes a string move or store, repeated or not; these loop, so the lifter does not know them. `None` for
+/// every other instruction.
+fn string(cpu: &mut Cpu, instruction: &Instruction) -> Option<Result<(), crate::algebra::Fault>> {
+    let (size, copies) = match instruction.mnemonic() {
+        Mnemonic::Movsb => (1u32, true),
+        Mnemonic::Movsw => (2, true),
+        Mnemonic::Movsd if instruction.is_string_instruction() => (4, true),
+        Mnemonic::Movsq => (8, true),
+        Mnemonic::Stosb => (1, false),
+        Mnemonic::Stosw => (2, false),
+        Mnemonic::Stosd => (4, false),
+        Mnemonic::Stosq => (8, false),
+        _ => return None,
+    };
+    let [rax, rcx, rsi, rdi] = [0usize, 1, 6, 7];
+    let repeated = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+    let count = if repeated { cpu.gpr[rcx] } else { 1 };
+    for _ in 0..count {
+        let value = if copies { cpu.memory.read(cpu.gpr[rsi], size) } else { Ok(u128::from(cpu.gpr[rax])) };
+        if let Err(fault) = value.and_then(|v| cpu.write(cpu.gpr[rdi], v, size)) {
+            return Some(Err(fault));
+        }
+        cpu.gpr[rdi] = cpu.gpr[rdi].wrapping_add(u64::from(size));
+        if copies {
+            cpu.gpr[rsi] = cpu.gpr[rsi].wrapping_add(u64::from(size));
+        }
+    }
+    if repeated {
+        cpu.gpr[rcx] = 0;
+    }
+    Some(Ok(()))
 }
 
 /// Answers a call of an outside function.

@@ -411,6 +411,22 @@ impl<'s, 'a> Prover<'s, 'a> {
         Ok(done.into_iter().collect())
     }
 
+    /// Follows the source from head to head while there is one way to go, until the target.
+    fn follow(&self, terms: &mut Terms, mut at: Arrival, mut m: Symbolic, target: Arrival) -> Option<Symbolic> {
+        for _ in 0..MAX_CHAIN {
+            let Arrival::Cut(pc) = at else { return None };
+            let mut next = self.advance(terms, m, pc).ok()?;
+            if let Some(found) = next.remove(&target) {
+                return Some(found);
+            }
+            if next.len() != 1 {
+                return None;
+            }
+            (at, m) = next.pop_first()?;
+        }
+        None
+    }
+
     /// Everything that starts at a node.
     fn fan(&self, index: usize) -> Result<Fan, String> {
         let node = &self.nodes[index];
@@ -468,10 +484,10 @@ impl<'s, 'a> Prover<'s, 'a> {
                     if let Some(m) = out.get(&target) {
                         sources.push((m.condition, m.clone()));
                     }
+                    // Further heads on the way: loops that the optimizer unrolled run on known values.
                     for (arrival, m) in out {
-                        let Arrival::Cut(pc) = arrival else { continue };
-                        if let Ok(mut next) = self.advance(&mut terms, m.clone(), *pc)
-                            && let Some(m) = next.remove(&target)
+                        if *arrival != target
+                            && let Some(m) = self.follow(&mut terms, *arrival, m.clone(), target)
                         {
                             sources.push((m.condition, m));
                         }

@@ -60,6 +60,10 @@ pub struct FunctionReport {
     pub missing_pcs: usize,
     /// PCs where a constant gave way to an expression.
     pub constant_pcs: usize,
+    /// PCs where a variable in scope had no location: the ceiling of what can be added.
+    pub missing_possible: usize,
+    /// PCs where a constant was wrong in some run: the ceiling of what can be replaced.
+    pub constant_possible: usize,
     /// Pairs with a new location that is proved.
     pub proved: usize,
     /// Pairs with a new location that is validated.
@@ -112,6 +116,7 @@ pub fn count(study: &Study<'_>, mended: &[Mended], trust: Trust) -> FunctionRepo
         ..FunctionReport::default()
     };
     let (mut updated, mut missing_pcs, mut constant_pcs) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut missing_possible, mut constant_possible) = (BTreeSet::new(), BTreeSet::new());
     let mut variables: BTreeSet<(String, u64)> = BTreeSet::new();
     for variable in &function.variables {
         let known = |pc: &&u64| matches!(variable.coverage(**pc), Coverage::Constant | Coverage::Computed);
@@ -120,6 +125,15 @@ pub fn count(study: &Study<'_>, mended: &[Mended], trust: Trust) -> FunctionRepo
     for m in mended {
         let variable = &function.variables[m.variable];
         for (pc, verdict) in &m.verdicts {
+            match variable.coverage(*pc) {
+                Coverage::Missing => {
+                    missing_possible.insert(*pc);
+                }
+                Coverage::Constant if *verdict == Verdict::Wrong => {
+                    constant_possible.insert(*pc);
+                }
+                _ => {}
+            }
             let choice = m.choices.get(pc).filter(|c| mend::admitted(variable, *pc, c, *verdict, trust));
             let evidence = m.choices.contains_key(pc) || *verdict != Verdict::Unknown;
             report.pairs += usize::from(evidence);
@@ -150,6 +164,8 @@ pub fn count(study: &Study<'_>, mended: &[Mended], trust: Trust) -> FunctionRepo
             push(&mut report.locations, variable, *pc, high, before, choice);
         }
     }
+    report.missing_possible = missing_possible.len();
+    report.constant_possible = constant_possible.len();
     report.updated = updated.len();
     report.variables = variables.len();
     report.missing_pcs = missing_pcs.len();

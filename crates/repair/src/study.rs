@@ -49,7 +49,8 @@ pub struct Study<'a> {
 pub struct Evidence {
     /// Pair and instant with the values allowed there.
     pub targets: Vec<((usize, usize), Target)>,
-    /// Instants that stand for no moment of the source at this line.
+    /// Instants that stand for no moment of the source at this line, or for moments at which the
+    /// variable was not initialised: nothing may be claimed there.
     pub unknown: usize,
 }
 
@@ -148,9 +149,9 @@ impl<'a> Study<'a> {
                     allowed.push(bits);
                 }
             }
-            // Not initialised yet: the source shows garbage too, so nothing is asked of the machine.
-            if let Some((first, last)) = ends {
-                evidence.targets.push((*at, Target { first, last, allowed, lane: window.lane }));
+            match ends {
+                Some((first, last)) => evidence.targets.push((*at, Target { first, last, allowed, lane: window.lane })),
+                None => evidence.unknown += 1,
             }
         }
         evidence
