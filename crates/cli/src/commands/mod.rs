@@ -12,7 +12,6 @@ mod reduce;
 mod repair;
 mod repair_check;
 mod report;
-mod report;
 mod serve;
 mod toolchains;
 mod trace;
@@ -38,7 +37,7 @@ pub enum Command {
     Triage(Box<triage::Args>),
     Reduce(Box<reduce::Args>),
     Isolate(Box<isolate::Args>),
-    Repair(repair::Args),
+    Repair(Box<repair::Args>),
 }
 
 /// Runs one.
@@ -58,6 +57,6 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Triage(args) => triage::run(*args),
         Command::Reduce(args) => reduce::run(*args),
         Command::Isolate(args) => isolate::run(*args),
-        Command::Repair(args) => repair::run(args),
+        Command::Repair(args) => repair::run(*args),
     }
 }
