@@ -110,8 +110,8 @@ impl FromStr for Validation {
 
 /// Makes variants of a program that mean the same; the command line fills it in.
 pub trait Mutate: Sync {
-    /// Variant `number` (from 1) of a program, `None` when there is none.
-    fn variant(&self, program: &Program, number: u32) -> Result<Option<Program>, String>;
+    /// Up to `count` variants of a program; the same program gives the same variants.
+    fn variants(&self, program: &Program, count: u32) -> Result<Vec<Program>, String>;
 }
 
 /// A campaign.

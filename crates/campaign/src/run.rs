@@ -52,6 +52,13 @@ pub enum CampaignError {
     },
 }
 
+/// A program and its variants, made when first needed.
+#[derive(Default)]
+struct Family {
+    original: Option<Program>,
+    variants: Option<Result<Vec<Program>, String>>,
+}
+
 /// A campaign under way, shared by its threads.
 pub(crate) struct Campaign<'a> {
     pub plan: &'a Plan,
@@ -198,7 +205,7 @@ impl Campaign<'_> {
 
     /// A program and its variants.
     fn seed(&self, seed: u64, language: Language) -> Result<(), CampaignError> {
-        let mut original: Option<Program> = None;
+        let mut family = Family::default();
         for mutation in 0..=self.plan.mutants {
             if self.stopping() {
                 break;
@@ -209,7 +216,7 @@ impl Campaign<'_> {
                 Claim::Work(units) => units,
                 Claim::Done | Claim::Taken => continue,
             };
-            let program = match self.make(&key, &mut original) {
+            let program = match self.make(&key, &mut family) {
                 Ok(Some(program)) => program,
                 Ok(None) => {
                     self.patiently(|| self.store.reject(&key, "there is no such program"))?;
@@ -219,7 +226,7 @@ impl Campaign<'_> {
                     self.patiently(|| self.store.reject(&key, &reason))?;
                     self.report(&Event::Rejected { program: format!("{} {seed}", self.source.name()), reason: reason.clone() });
                     let count = self.source_failures.fetch_add(1, Ordering::SeqCst) + 1;
-                    if count >= SOURCE_FAILURES {
+                    if count >= SOURCE_FAILURES && mutation == 0 {
                         return Err(CampaignError::BadSource { generator: self.source.name(), count, reason });
                     }
                     continue;
@@ -246,15 +253,18 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    fn make(&self, key: &ProgramKey, original: &mut Option<Program>) -> Result<Option<Program>, String> {
-        if original.is_none() {
-            *original = self.source.program(key.seed, key.language).map_err(|e| e.to_string())?;
+    fn make(&self, key: &ProgramKey, family: &mut Family) -> Result<Option<Program>, String> {
+        if family.original.is_none() {
+            family.original = self.source.program(key.seed, key.language).map_err(|e| e.to_string())?;
         }
-        match (key.mutation, original, self.mutator) {
-            (_, None, _) => Ok(None),
-            (0, Some(program), _) => Ok(Some(program.clone())),
-            (number, Some(program), Some(mutator)) => mutator.variant(program, number),
-            (_, Some(_), None) => Ok(None),
+        let Some(program) = &family.original else { return Ok(None) };
+        let Some(number) = key.mutation.checked_sub(1) else { return Ok(Some(program.clone())) };
+        let Some(mutator) = self.mutator else { return Ok(None) };
+        // All variants rest on one profile of the program: they are made together.
+        let variants = family.variants.get_or_insert_with(|| mutator.variants(program, self.plan.mutants));
+        match variants {
+            Ok(variants) => Ok(variants.get(number as usize).cloned()),
+            Err(reason) => Err(format!("cannot be mutated: {reason}")),
         }
     }
 

@@ -1,5 +1,6 @@
 //! `trueline hunt`: a campaign over programs, compilers and levels.
 
+mod mutation;
 mod progress;
 mod slurm;
 
@@ -66,6 +67,9 @@ pub struct Args {
     /// When programs pass the validity filter: on-finding, every or none.
     #[arg(long, default_value = "on-finding")]
     validate: Validation,
+    /// Variants per program that mean the same (live-code mutation); C only.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    mutate: u32,
     /// Most steps of one trace; longer programs are dropped.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_steps: u64,
@@ -106,7 +110,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     } else {
         Box::new(Silent)
     };
-    let totals = trueline_campaign::run(&plan, &*source, &store, None, &*reporter, &STOP)?;
+    let mutator = if args.mutate > 0 { Some(mutation::LiveCode::new()?) } else { None };
+    let mutate = mutator.as_ref().map(|m| m as &dyn trueline_campaign::Mutate);
+    let totals = trueline_campaign::run(&plan, &*source, &store, mutate, &*reporter, &STOP)?;
     drop(reporter);
     conclude(&args, &store, &totals)
 }
@@ -181,6 +187,7 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
     plan.policy = args.policy;
     plan.confirm = args.confirm;
     plan.validation = args.validate;
+    plan.mutants = args.mutate;
     plan.max_steps = args.max_steps;
     plan.cflags = args.cflags.clone();
     Ok(plan)

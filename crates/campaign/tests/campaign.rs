@@ -1,0 +1,169 @@
+//! Whole campaigns with real compilers and debuggers on few seeds.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use trueline_campaign::{Confirm, Event, Plan, Reporter, Seeds, Shard, Silent, run};
+use trueline_generate::{Corpus, SourceSpec, Weave};
+use trueline_model::{EngineKind, Fault, OptLevel, Reader};
+use trueline_store::{Store, UnitRecord};
+use trueline_toolchain::{Compiler, find_compiler};
+
+fn compilers() -> Vec<Compiler> {
+    ["gcc", "clang-16"].iter().filter_map(|name| find_compiler(name).ok()).collect()
+}
+
+fn plan(first: u64, end: u64) -> Plan {
+    let mut plan = Plan::new(compilers());
+    plan.levels = vec![OptLevel::Og, OptLevel::O2];
+    plan.seeds = Seeds { first, end: Some(end) };
+    plan.confirm = Confirm::Nothing;
+    plan
+}
+
+fn hunt(plan: &Plan, path: &Path) -> Store {
+    let store = Store::open(path).unwrap();
+    run(plan, &Weave, &store, None, &Silent, &AtomicBool::new(false)).unwrap();
+    store
+}
+
+#[derive(Default)]
+struct Recorder(Mutex<Vec<Event>>);
+
+impl Reporter for Recorder {
+    fn event(&self, event: &Event) {
+        self.0.lock().unwrap().push(event.clone());
+    }
+}
+
+#[test]
+fn a_campaign_finds_confirms_and_does_nothing_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("a.db")).unwrap();
+    let mut plan = plan(1, 5);
+    plan.confirm = Confirm::Distinct;
+    let recorder = Recorder::default();
+    let totals = run(&plan, &Weave, &store, None, &recorder, &AtomicBool::new(false)).unwrap();
+    let units = 4 * plan.compilers.len() as u64 * 2;
+    assert_eq!(totals.units, units);
+    assert_eq!(store.counts().unwrap().units_in("done"), units);
+    let findings = store.findings().unwrap();
+    assert!(!findings.is_empty(), "weave found nothing in {units} units");
+    let asked = findings.iter().find(|f| f.finding.seen_by.contains(&Reader::Gdb) || f.finding.seen_by.contains(&Reader::Lldb));
+    let asked = asked.expect("some finding is confirmed by a debugger");
+    assert!(asked.finding.verdict.is_some());
+    let evidence = store.evidence(asked).unwrap().unwrap();
+    assert!(!evidence.optimized.trace.steps.is_empty() && !evidence.reference.trace.steps.is_empty());
+    assert!(evidence.dwarf.iter().any(|line| line.starts_with("row ")), "{:?}", evidence.dwarf);
+    let events = recorder.0.lock().unwrap();
+    assert!(matches!(events.first(), Some(Event::Started { .. })) && matches!(events.last(), Some(Event::Finished { .. })));
+    drop(events);
+    // The same command again has nothing left to do.
+    let again = run(&plan, &Weave, &store, None, &Silent, &AtomicBool::new(false)).unwrap();
+    assert_eq!(again.units, 0);
+    assert_eq!(store.findings().unwrap().len(), findings.len());
+}
+
+fn comparable(store: &Store) -> (Vec<UnitRecord>, Vec<String>) {
+    let mut findings: Vec<String> = store.findings().unwrap().iter().map(|f| format!("{:?} {:?}", f.program, f.finding)).collect();
+    findings.sort();
+    (store.units().unwrap(), findings)
+}
+
+#[test]
+fn merged_shards_equal_the_whole_unit_for_unit() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = hunt(&plan(10, 16), &dir.path().join("whole.db"));
+    let merged = Store::open(&dir.path().join("merged.db")).unwrap();
+    for index in [3, 1, 2] {
+        let mut part = plan(10, 16);
+        part.shard = Shard { index, count: 3 };
+        let path = dir.path().join(format!("{index}.db"));
+        drop(hunt(&part, &path));
+        merged.merge_from(&path).unwrap();
+    }
+    assert_eq!(comparable(&merged), comparable(&whole));
+}
+
+/// A compiler of our own making: a shell script in front of gcc.
+fn wrapped(dir: &Path, name: &str, script: &str) -> Compiler {
+    use std::os::unix::fs::PermissionsExt;
+    let path = dir.join(name);
+    let gcc = find_compiler("gcc").unwrap().id.path;
+    std::fs::write(&path, format!("#!/bin/sh\ncase \"$*\" in *--version*|*-v) exec {0} --version;; esac\n{script}\nexec {0} \"$@\"\n", gcc.display())).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    find_compiler(&path.to_string_lossy()).unwrap()
+}
+
+#[test]
+fn a_compiler_that_crashes_is_a_finding_and_one_that_vanishes_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let crash = "case \"$*\" in *-O2*) echo 'a.c:1: internal compiler error: in foo, at bar.cc:1' >&2; exit 4;; esac";
+    let mut plan = plan(20, 22);
+    plan.compilers = vec![wrapped(dir.path(), "cc-crashing", crash)];
+    let store = hunt(&plan, &dir.path().join("crash.db"));
+    let crashes = store.findings().unwrap().into_iter().filter(|f| matches!(f.finding.fault, Fault::Crash { .. })).count();
+    assert_eq!(crashes, 2);
+    assert_eq!(store.counts().unwrap().units_in("done"), 4);
+
+    plan.compilers = vec![wrapped(dir.path(), "cc-vanishing", ""), find_compiler("gcc").unwrap()];
+    std::fs::remove_file(dir.path().join("cc-vanishing")).unwrap();
+    let store = hunt(&plan, &dir.path().join("gone.db"));
+    let counts = store.counts().unwrap();
+    assert_eq!((counts.units_in("done"), counts.units_in("failed")), (4, 4), "{counts:?}");
+    let failed = store.units().unwrap().into_iter().find(|u| u.state == "failed").unwrap();
+    assert!(failed.reason.unwrap().contains("cc-vanishing"));
+}
+
+#[test]
+fn a_compiler_that_writes_garbage_or_fills_its_output_fails_its_units_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let garbage = "case \"$*\" in *-O2*) for a; do last=$a; done; head -c 4000 /dev/urandom > \"$last\"; chmod +x \"$last\"; exit 0;; esac";
+    let mut plan = plan(30, 31);
+    plan.compilers = vec![wrapped(dir.path(), "cc-garbage", garbage)];
+    let store = hunt(&plan, &dir.path().join("garbage.db"));
+    let units = store.units().unwrap();
+    assert_eq!(units.iter().filter(|u| u.state == "done").count(), 1, "{units:?}");
+    assert_eq!(units.iter().filter(|u| u.state == "failed" && u.opt == "-O2").count(), 1, "{units:?}");
+}
+
+#[test]
+fn a_corpus_skips_what_does_not_build_and_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let corpus = dir.path().join("corpus");
+    std::fs::create_dir(&corpus).unwrap();
+    std::fs::write(corpus.join("a.c"), "int main(void) { return missing; }\n").unwrap();
+    std::fs::write(corpus.join("b.c"), "int g = 3;\nint main(void) {\n  g += 2;\n  return 0;\n}\n").unwrap();
+    std::fs::write(corpus.join("c.c"), "#include \"not-there.h\"\nint main(void) { return 0; }\n").unwrap();
+    std::fs::write(corpus.join("d.c"), "volatile int x = 1;\nint main(void) { while (x) ; }\n").unwrap();
+    let source = Corpus::open(&corpus).unwrap();
+    let mut plan = plan(0, 10);
+    plan.compilers.truncate(1);
+    let store = Store::open(&dir.path().join("a.db")).unwrap();
+    run(&plan, &source, &store, None, &Silent, &AtomicBool::new(false)).unwrap();
+    let units = store.units().unwrap();
+    let states = |name: &str, state: &str| units.iter().filter(|u| u.program.contains(name) && u.state == state).count();
+    assert_eq!(units.len(), 8);
+    assert_eq!(states(" 1 0 c", "done"), 2, "{units:?}");
+    assert_eq!(states("", "dropped"), 6, "{units:?}");
+    assert_eq!(store.counts().unwrap().rejected, 1);
+}
+
+#[test]
+fn csmith_programs_are_hunted_with_gdb_as_the_screen() {
+    let source = match SourceSpec::Csmith.open() {
+        Ok(source) => source,
+        Err(e) => return println!("skipped: {e}"),
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("a.db")).unwrap();
+    let mut plan = plan(1, 3);
+    plan.engine = EngineKind::Gdb;
+    plan.compilers.truncate(1);
+    plan.levels = vec![OptLevel::O1];
+    plan.max_steps = 3_000;
+    run(&plan, &*source, &store, None, &Silent, &AtomicBool::new(false)).unwrap();
+    let units = store.units().unwrap();
+    assert_eq!(units.len(), 2);
+    assert!(units.iter().all(|u| u.state == "done" || u.state == "dropped"), "{units:?}");
+}

@@ -1,0 +1,26 @@
+//! Fills the campaign's seam for variants in with live-code mutation.
+
+use trueline_campaign::Mutate;
+use trueline_emi::{Mutator, Options};
+use trueline_model::{Language, Program};
+
+/// Live-code mutation of C programs.
+pub struct LiveCode(Mutator);
+
+impl LiveCode {
+    /// Finds the compiler that profiles.
+    pub fn new() -> anyhow::Result<Self> {
+        Ok(Self(Mutator::new(Options::default())?))
+    }
+}
+
+impl Mutate for LiveCode {
+    fn variants(&self, program: &Program, count: u32) -> Result<Vec<Program>, String> {
+        if program.language != Language::C {
+            return Ok(Vec::new());
+        }
+        // The program's own text decides everything else: the seed of the mutation can be fixed.
+        let made = self.0.variants(program, count as usize, 1).map_err(|e| e.to_string())?;
+        Ok(made.variants.into_iter().map(|v| v.program).collect())
+    }
+}
