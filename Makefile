@@ -10,7 +10,7 @@ build: deps
 	$(CARGO) build --release --locked
 
 hunt: build
-	target/release/trueline doctor
+	target/release/trueline hunt --for 90s --db target/hunt.db
 
 lint:
 	$(CARGO) fmt --all --check

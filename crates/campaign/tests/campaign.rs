@@ -90,7 +90,11 @@ fn wrapped(dir: &Path, name: &str, script: &str) -> Compiler {
     use std::os::unix::fs::PermissionsExt;
     let path = dir.join(name);
     let gcc = find_compiler("gcc").unwrap().id.path;
-    std::fs::write(&path, format!("#!/bin/sh\ncase \"$*\" in *--version*|*-v) exec {0} --version;; esac\n{script}\nexec {0} \"$@\"\n", gcc.display())).unwrap();
+    std::fs::write(
+        &path,
+        format!("#!/bin/sh\ncase \"$*\" in *--version*|*-v) exec {0} --version;; esac\n{script}\nexec {0} \"$@\"\n", gcc.display()),
+    )
+    .unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     find_compiler(&path.to_string_lossy()).unwrap()
 }
