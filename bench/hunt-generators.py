@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Distinct violations per CPU-hour of each generator, with and without mutation: medians and Mann-Whitney p.
+
+Every run gets programs of its own and the same CPU budget; budgets are spent in slices, so that a run ends close to
+it. Resumable: finished runs are lines of the log. Distinct is the class before triage: compiler, invariant, kind of
+statement, shape of the fault.
+
+usage: hunt-generators.py [--runs 10] [--budget CPU-SECONDS] [--trueline PATH] [--log FILE] [GENERATOR[+mutate]...]
+"""
+import argparse, json, math, os, shutil, sqlite3, statistics, subprocess, tempfile
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--runs", type=int, default=10)
+parser.add_argument("--budget", type=float, default=60.0)
+parser.add_argument("--slice", type=int, default=2, help="programs per slice")
+parser.add_argument("--trueline", default="target/release/trueline")
+parser.add_argument("--log", default="target/hunt-generators.jsonl")
+parser.add_argument("--opt", default="-Og,-O2,-O3")
+parser.add_argument("sources", nargs="*")
+args = parser.parse_args()
+sources = args.sources or ["weave", "csmith", "csmith-default", "weave+mutate", "csmith+mutate"]
+if not args.sources and shutil.which("yarpgen"):
+    sources += ["yarpgen", "yarpgen+mutate"]
+
+
+def one_run(source, number):
+    name, _, mutate = source.partition("+")
+    with tempfile.TemporaryDirectory() as work:
+        db = os.path.join(work, "run.db")
+        cpu, seed = 0.0, 1 + number * 100_000
+        while cpu < args.budget:
+            command = [args.trueline, "hunt", "--generator", name, "--cc", "gcc-12,clang-16", f"--opt={args.opt}", "--confirm", "none",
+                       "--no-report", "--json", "--jobs", "1", "--max-steps", "5000", "--seeds", f"{seed}..{seed + args.slice}", "--db", db]
+            command += ["--mutate", "2"] if mutate else []
+            out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            cpu += json.loads(out.strip().splitlines()[-1])["totals"]["cpu"]
+            seed += args.slice
+        base = sqlite3.connect(db)
+        distinct, findings = base.execute("SELECT count(DISTINCT class), count(*) FROM findings").fetchone()
+        units = base.execute("SELECT count(*) FROM units WHERE state = 'done'").fetchone()[0]
+    return {"source": source, "run": number, "cpu": cpu, "distinct": distinct, "findings": findings, "units": units}
+
+
+def mann_whitney(a, b):
+    """Two-sided p, normal approximation with tie correction."""
+    ranked = sorted([(x, 0) for x in a] + [(x, 1) for x in b])
+    ranks, ties, i = [0.0] * len(ranked), 0, 0
+    while i < len(ranked):
+        j = i
+        while j < len(ranked) and ranked[j][0] == ranked[i][0]:
+            j += 1
+        for k in range(i, j):
+            ranks[k] = (i + j + 1) / 2
+        ties += (j - i) ** 3 - (j - i)
+        i = j
+    n, m = len(a), len(b)
+    u = sum(r for r, (_, who) in zip(ranks, ranked) if who == 0) - n * (n + 1) / 2
+    spread = math.sqrt(n * m / 12 * ((n + m + 1) - ties / ((n + m) * (n + m - 1))))
+    return 1.0 if spread == 0 else math.erfc(abs(u - n * m / 2) / spread / math.sqrt(2))
+
+
+done = [json.loads(line) for line in open(args.log)] if os.path.exists(args.log) else []
+for number in range(args.runs):
+    for source in sources:
+        if not any(d["source"] == source and d["run"] == number for d in done):
+            done.append(one_run(source, number))
+            with open(args.log, "a") as log:
+                log.write(json.dumps(done[-1]) + "\n")
+
+rates = {s: [d["distinct"] * 3600 / d["cpu"] for d in done if d["source"] == s] for s in sources}
+print(f"{'generator':18} {'runs':>4} {'distinct/run':>12} {'per CPU-hour':>12} {'units/run':>9}  p against weave")
+for source in sources:
+    mine = [d for d in done if d["source"] == source]
+    p = "" if source == "weave" or not rates.get("weave") else f"{mann_whitney(rates['weave'], rates[source]):.4f}"
+    print(f"{source:18} {len(mine):4} {statistics.median(d['distinct'] for d in mine):12.1f} {statistics.median(rates[source]):12.0f} "
+          f"{statistics.median(d['units'] for d in mine):9.0f}  {p}")
