@@ -120,3 +120,16 @@ fn the_program_of_figure_2_shows_the_error_from_c_to_the_whole_pipeline() {
         }
     }
 }
+
+#[test]
+fn one_pipeline_on_one_module_is_a_function_call() {
+    let Some(opt) = opt("16") else { return };
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ir/figure2-tail-recursion.ll");
+    let report = trueline_passes::analyze_module(&file, &opt, "function(tailcallelim)").unwrap();
+    assert_eq!(report.problems, []);
+    assert_eq!(report.report.errors.len(), 1, "{:#?}", report.report.errors);
+    assert_eq!(report.report.errors[0].pass, "TailCallElimPass");
+    // Another pipeline has nothing to do with recursion.
+    let report = trueline_passes::analyze_module(&file, &opt, "dce").unwrap();
+    assert!(report.problems.is_empty() && report.report.errors.is_empty());
+}
