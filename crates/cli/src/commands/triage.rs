@@ -75,7 +75,12 @@ pub struct Args {
 }
 
 /// The known bugs that ship with the program.
-const SHIPPED: &[&str] = &[include_str!("../../../../known/gcc-merged-return-o2.toml")];
+const SHIPPED: &[&str] = &[
+    include_str!("../../../../known/clang-inlined-block.toml"),
+    include_str!("../../../../known/clang-narrow-parameter.toml"),
+    include_str!("../../../../known/gcc-merged-return-og.toml"),
+    include_str!("../../../../known/gcc-merged-return-o2.toml"),
+];
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
