@@ -9,7 +9,7 @@ use object::{Object, ObjectSection, ObjectSegment};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
-use trueline_model::{FileName, Line, LineKey};
+use trueline_model::{FileName, Line, LineKey, VarKey};
 
 type Slice = EndianArcSlice<LittleEndian>;
 type Unit = gimli::Unit<Slice>;
@@ -96,6 +96,8 @@ pub(crate) struct DebugInfo {
     pub rows: Vec<Row>,
     pub functions: Vec<Function>,
     pub globals: Vec<Var>,
+    /// Variables of blocks inside functions that are described apart from their copies.
+    pub nested: Vec<VarKey>,
     pub entry: u64,
     pub image: (u64, u64),
     pub text: Vec<(u64, Vec<u8>)>,
@@ -121,6 +123,7 @@ impl DebugInfo {
             rows: Vec::new(),
             functions: Vec::new(),
             globals: Vec::new(),
+            nested: Vec::new(),
             entry: file.entry(),
             image,
             text: file
@@ -178,6 +181,8 @@ struct Context {
     function: Option<usize>,
     ranges: Arc<[(u64, u64)]>,
     is_codeless: bool,
+    /// Name of the function, when this is the description that its copies refer to.
+    abstract_function: Option<Arc<str>>,
 }
 
 impl UnitReader<'_> {
@@ -233,6 +238,7 @@ impl UnitReader<'_> {
                 function: None,
                 ranges: Arc::from([]),
                 is_codeless: false,
+                abstract_function: None,
             });
             context.depth = depth;
             match entry.tag() {
@@ -247,6 +253,7 @@ impl UnitReader<'_> {
                         info.functions.push(function);
                         info.functions.len() - 1
                     });
+                    context.abstract_function = if context.function.is_none() { self.name(entry)? } else { None };
                 }
                 gimli::DW_TAG_lexical_block => {
                     let ranges = self.ranges(entry)?;
@@ -259,6 +266,10 @@ impl UnitReader<'_> {
                 gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
                     let at_file_scope = context.function.is_none();
                     if let Some(var) = self.variable(entry, &context)? {
+                        if let (Some(function), true) = (&context.abstract_function, context.is_codeless) {
+                            let (function, name) = (Arc::clone(function), Arc::clone(&var.name));
+                            info.nested.push(VarKey { function, name, decl_line: var.decl_line });
+                        }
                         match context.function {
                             Some(index) => info.functions[index].vars.push(var),
                             None if at_file_scope && var.place != Place::Nowhere => info.globals.push(var),

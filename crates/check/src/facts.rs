@@ -69,6 +69,13 @@ pub(crate) fn of_optimized(info: &DebugInfo) -> OptimizedFacts {
             }
         }
     }
+    // A copy of a function that leaves a block of the description out: gdb takes the block's variables from the description.
+    for key in &info.nested {
+        let lacks = |f: &Function| f.name == key.function && !f.vars.iter().any(|v| v.name == key.name && v.decl_line == key.decl_line);
+        if info.functions.iter().any(lacks) {
+            facts.codeless.insert(key.clone());
+        }
+    }
     for var in &info.globals {
         let key = VarKey { function: "".into(), name: Arc::clone(&var.name), decl_line: var.decl_line };
         note_home(&mut facts.homes, key, &var.place);
