@@ -30,7 +30,7 @@ pub enum Progress {
 /// What came of one compiler's reference or of one unit.
 enum Trouble {
     /// A fault of the compiler: a finding.
-    Fault(Fault),
+    Fault(Box<Fault>),
     /// The program is to blame.
     Reject(String),
     /// The compiler does not take it: not a fault of anyone.
@@ -41,9 +41,9 @@ enum Trouble {
 
 fn trouble(error: CheckError) -> Trouble {
     match error {
-        CheckError::CompilerCrashed { message, .. } => Trouble::Fault(Fault::Crash { message }),
-        CheckError::CompilerHung { seconds, .. } => Trouble::Fault(Fault::Hang { seconds }),
-        CheckError::WrongCode { expected, actual, .. } => Trouble::Fault(Fault::WrongCode { expected, actual }),
+        CheckError::CompilerCrashed { message, .. } => Trouble::Fault(Box::new(Fault::Crash { message })),
+        CheckError::CompilerHung { seconds, .. } => Trouble::Fault(Box::new(Fault::Hang { seconds })),
+        CheckError::WrongCode { expected, actual, .. } => Trouble::Fault(Box::new(Fault::WrongCode { expected, actual })),
         CheckError::BadProgram { reason } => Trouble::Reject(format!("the program {reason}")),
         CheckError::Build(BuildError::Refused { message, .. }) => {
             let line = message.lines().find(|l| l.contains("error")).or(message.lines().next()).unwrap_or("");
@@ -161,7 +161,7 @@ impl Campaign<'_> {
             }
             Err(Trouble::Fault(fault)) => {
                 // Wrong code from a program that is itself wrong is nobody's fault but the program's.
-                if matches!(fault, Fault::WrongCode { .. }) && !*validated {
+                if matches!(*fault, Fault::WrongCode { .. }) && !*validated {
                     if !self.passes_filter(key, program)? {
                         return Ok(Progress::Rejected);
                     }

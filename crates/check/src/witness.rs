@@ -233,8 +233,11 @@ impl Plan {
     }
 }
 
+/// Where a variable lives at -O0, the function whose frame that is, and its scalar parts.
+type Home<'a> = (Base, Option<&'a Function>, Arc<[Leaf]>);
+
 /// A variable's home at -O0, when it is one that can be watched.
-fn find<'a>(info: &DebugInfo, functions: &[&'a Function], key: &VarKey) -> Option<(Base, Option<&'a Function>, Arc<[Leaf]>)> {
+fn find<'a>(info: &DebugInfo, functions: &[&'a Function], key: &VarKey) -> Option<Home<'a>> {
     let is_it = |v: &&crate::debuginfo::Var| v.name == key.name && v.decl_line == key.decl_line;
     if key.function.is_empty() {
         let in_functions = functions.iter().flat_map(|f| f.vars.iter());

@@ -164,7 +164,7 @@ fn scrambled(good: &[u8]) -> Vec<u8> {
     let (from, noise, to) = (dir.path().join("from"), dir.path().join("noise"), dir.path().join("to"));
     std::fs::write(&from, good).unwrap();
     std::fs::set_permissions(&from, std::fs::Permissions::from_mode(0o755)).unwrap();
-    std::fs::write(&noise, (0..200u32).map(|i| (i * 7919 >> 3) as u8).collect::<Vec<_>>()).unwrap();
+    std::fs::write(&noise, (0..200u32).map(|i| ((i * 7919) >> 3) as u8).collect::<Vec<_>>()).unwrap();
     let update = format!(".debug_info={}", noise.display());
     assert!(Command::new("objcopy").args(["--update-section", &update]).arg(&from).arg(&to).status().unwrap().success());
     std::fs::read(to).unwrap()

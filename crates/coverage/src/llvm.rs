@@ -64,7 +64,7 @@ fn definitions(path: &Path) -> Option<Vec<(String, String)>> {
     for member in archive.members().flatten() {
         let name = String::from_utf8_lossy(member.name()).into_owned();
         let Some(source) = name.strip_suffix(".o") else { continue };
-        let Ok(object) = member.data(&*data).and_then(|bytes| object::File::parse(bytes)) else { continue };
+        let Ok(object) = member.data(&*data).and_then(object::File::parse) else { continue };
         for symbol in object.symbols() {
             if symbol.is_definition() && symbol.is_global() && !symbol.is_weak() && symbol.kind() == SymbolKind::Text {
                 found.extend(symbol.name().ok().map(|symbol| (symbol.to_owned(), source.to_owned())));

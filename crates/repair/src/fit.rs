@@ -154,8 +154,7 @@ fn single(source: Source, xs: &[i128], values: &[i128], samples: &[Sample<'_>]) 
             return None;
         }
     }
-    let rests: Vec<i128> =
-        xs.iter().zip(values).map(|(x, v)| Some(q.checked_mul(*v)?.checked_sub(p.checked_mul(*x)?)?)).collect::<Option<_>>()?;
+    let rests: Vec<i128> = xs.iter().zip(values).map(|(x, v)| q.checked_mul(*v)?.checked_sub(p.checked_mul(*x)?)).collect::<Option<_>>()?;
     // rest = constant + c·bias + d·cfa, for the few c and d that mean something.
     for (c, d) in [(0, 0), (-p, 0), (0, -p), (q, 0), (0, q), (q - p, 0), (0, q - p)] {
         let constant = |n: usize| {

@@ -253,6 +253,6 @@ impl Image {
             .iter()
             .filter(named)
             .find(|s| address >= s.address && address < s.address + s.size)
-            .or_else(|| self.symbols.iter().filter(named).filter(|s| s.address <= address).next_back())
+            .or_else(|| self.symbols.iter().filter(named).rfind(|s| s.address <= address))
     }
 }

@@ -95,7 +95,7 @@ pub fn rewrite<'b>(image: &'b Image, edits: &'b [Edit]) -> Result<Vec<u8>, Rewri
     let dwarf: debug::Dwarf<'b> = debug::load(image);
     let outside: Vec<(u64, &String)> = image.outside.iter().map(|(a, n)| (*a, n)).collect();
     let place = |address: u64| -> Address {
-        if image.kind != ImageKind::Relocatable || address < OBJECT_BASE || address > u64::MAX - 16 {
+        if image.kind != ImageKind::Relocatable || !(OBJECT_BASE..=u64::MAX - 16).contains(&address) {
             return Address::Constant(address);
         }
         if let Ok(n) = outside.binary_search_by_key(&address, |o| o.0) {

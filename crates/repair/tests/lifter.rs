@@ -214,8 +214,8 @@ fn random_state(stage: &Stage, dice: &mut Dice, code: Code) -> Cpu {
             _ => dice.next() | 1 << 63,
         };
         // Numbers of ordinary size in every lane, and now and then plain bits.
-        let lane = |d: &mut Dice| (1.0 + (d.next() % 1000) as f32 / 8.0) * if d.next() % 2 == 0 { 1.0 } else { -1.0 };
-        cpu.xmm[n] = if dice.next() % 3 == 0 {
+        let lane = |d: &mut Dice| (1.0 + (d.next() % 1000) as f32 / 8.0) * if d.next().is_multiple_of(2) { 1.0 } else { -1.0 };
+        cpu.xmm[n] = if dice.next().is_multiple_of(3) {
             u128::from(dice.next()) << 64 | u128::from(dice.next())
         } else {
             (0..4).fold(0u128, |x, k| x | u128::from(lane(dice).to_bits()) << (32 * k))
@@ -223,7 +223,7 @@ fn random_state(stage: &Stage, dice: &mut Dice, code: Code) -> Cpu {
     }
     cpu.gpr[6] = stage.block_address();
     for f in 0..5 {
-        cpu.flags[f] = dice.next() % 2 == 0;
+        cpu.flags[f] = dice.next().is_multiple_of(2);
     }
     if format!("{code:?}").to_lowercase().contains("div_rm") {
         // A quotient that fits: a small dividend, divisors that are not zero.

@@ -54,7 +54,9 @@ fn build(counts: &[LevelCount]) -> Table {
         }
     }
     let rank = |opt: &str| opt.parse::<OptLevel>().ok();
-    let mut rows: BTreeMap<(String, Option<OptLevel>, String), Vec<(u64, u64)>> = BTreeMap::new();
+    // Levels in their own order, not the alphabet's.
+    type Key = (String, Option<OptLevel>, String);
+    let mut rows: BTreeMap<Key, Vec<(u64, u64)>> = BTreeMap::new();
     for count in counts {
         let key = (count.compiler.clone(), rank(&count.opt), count.opt.clone());
         let cells = rows.entry(key).or_insert_with(|| vec![(0, 0); columns.len()]);

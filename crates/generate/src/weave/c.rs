@@ -206,7 +206,7 @@ impl Writer<'_> {
     }
 
     fn braced(&mut self, head: &str, block: &[Stmt], tail: &str) {
-        self.line(&format!("{head} {{").trim_start().to_owned());
+        self.line(format!("{head} {{").trim_start());
         self.indent += 1;
         self.block(block);
         self.indent -= 1;

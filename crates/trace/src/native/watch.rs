@@ -174,7 +174,7 @@ impl Watch {
             && !self.content.is_synthetic
             && self.content.computed.is_none();
         let slot = &mut self.seen[var.0 as usize];
-        let seen = slot.get_or_insert_with(|| Seen { variable: describe(module, var, self.policy), bytes: Vec::new(), is_value: false });
+        let seen = slot.get_or_insert_with(|| Seen { variable: describe(module, var), bytes: Vec::new(), is_value: false });
         seen.variable.observation = observation;
         seen.is_value = is_value;
         seen.bytes.clear();
@@ -195,14 +195,11 @@ impl Watch {
     }
 }
 
-fn describe(module: &Module, id: VarId, policy: Policy) -> Variable {
+fn describe(module: &Module, id: VarId) -> Variable {
     let var = module.var(id);
-    // For lldb whatever is computed from a fixed address is static.
-    let is_static = matches!(&var.location, Location::Everywhere(ops) if matches!(ops.first(), Some(Op::Address(_))));
-    let kind = if policy == Policy::Lldb && is_static { VarKind::Global } else { var.kind };
     Variable {
         name: Arc::clone(&var.name),
-        kind,
+        kind: var.kind,
         decl_line: var.decl_line,
         type_name: Arc::clone(&module.ty(var.ty).name),
         holds_pointer: module.holds_pointer(var.ty),
@@ -263,7 +260,8 @@ pub(crate) fn visible(module: &Module, pc: u64, hidden: usize, policy: Policy, u
     if policy == Policy::Lldb {
         vars.retain(|&v| {
             let var = module.var(v);
-            !(var.is_adopted || var.kind == VarKind::Global && matches!(var.location, Location::None))
+            let lost_global = var.kind == VarKind::Global && matches!(var.location, Location::None);
+            !var.is_adopted && !lost_global
         });
     }
     vars
