@@ -27,6 +27,9 @@ enum Extension {
 
 static FUNCTIONS: &str = include_str!("../data/gcc-functions.txt");
 
+/// How names of libiberty begin.
+const LIBIBERTY: [&str; 9] = ["htab_", "xmalloc", "xcalloc", "xrealloc", "cplus_demangle", "splay_tree_", "_obstack_", "md5_", "pex_"];
+
 impl GccHints {
     /// Hints for a compiler proper, whose target and age its constants tell.
     pub fn of_image(image: &Image) -> Self {
@@ -61,6 +64,9 @@ impl Hints for GccHints {
             "get_insn_name" => "insn-output.cc",
             "init_all_optabs" | "raw_optab_handler" | "swap_optab_enable" => "insn-opinit.cc",
             "internal_dfa_insn_code" | "insn_default_latency" | "state_transition" | "dfa_start" | "dfa_finish" => "insn-automata.cc",
+            // The libraries linked after gcc's own objects; they would otherwise count as the last of these.
+            _ if plain.starts_with("backtrace_") => "libbacktrace",
+            _ if LIBIBERTY.iter().any(|prefix| plain.starts_with(prefix)) => "libiberty",
             _ if plain.starts_with("get_attr_") => "insn-attrtab.cc",
             _ if plain.starts_with("gen_split_") || plain.starts_with("gen_peephole2_") => "insn-emit.cc",
             _ => return None,
