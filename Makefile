@@ -1,7 +1,7 @@
 # `make hunt` shows real findings on a fresh machine; `make test` runs everything.
 CARGO ?= cargo
 
-.PHONY: hunt test test-quick deps build lint bench
+.PHONY: hunt test test-quick deps build lint bench dist audit
 
 deps:
 	@scripts/install-tools
@@ -17,7 +17,7 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 test: deps lint
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --no-fail-fast
 
 test-quick: deps
 	$(CARGO) test --workspace --locked --lib --bins
@@ -26,3 +26,23 @@ test-quick: deps
 .PHONY: bench-isolate
 bench-isolate: deps
 	bench/isolate.sh
+
+# The shorter measurements, one after another; each prints its own table.
+bench: build
+	bench/trace-agreement.sh
+	bench/hunt-cpu.sh
+	bench/mutate-validity.sh
+	bench/repair-kernels.sh
+
+# A tarball with the command, its hook libraries, man pages and completions.
+dist: build
+	rm -rf target/dist && mkdir -p target/dist/trueline/bin target/dist/trueline/lib/trueline
+	cp target/release/trueline target/dist/trueline/bin/
+	cp target/release/libtrueline_*.so target/dist/trueline/lib/trueline/
+	target/release/trueline manual --out target/dist/trueline/share
+	cp README.md LICENSE-APACHE LICENSE-MIT target/dist/trueline/
+	tar -C target/dist -czf target/dist/trueline.tar.gz trueline
+
+# Licences, duplicate and foreign dependencies; needs `cargo install cargo-deny`.
+audit:
+	$(CARGO) deny check
