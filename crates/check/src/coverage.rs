@@ -9,14 +9,14 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use trueline_model::LineKey;
-use trueline_toolchain::{Job, Limits};
+use trueline_toolchain::{Confinement, Job, Limits};
 use trueline_trace::inferior::{Event, Inferior};
 
 /// Runs the program once and returns the lines it executes.
 pub(crate) fn executed_lines(info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits) -> Result<BTreeSet<LineKey>, CheckError> {
     let mut addresses: HashSet<u64> = info.rows.iter().filter(|r| r.key.is_some()).map(|r| r.start).collect();
     addresses.extend(branch_targets(info));
-    let job = Job::new(binary).args(args).limits(limits.clone());
+    let job = Job::new(binary).args(args).limits(limits.clone()).confine(Confinement::traced());
     let mut inferior = Inferior::launch(&job, info.entry, info.image)?;
     let bias = inferior.bias();
     let places: Vec<u64> = addresses.iter().map(|a| a + bias).collect();

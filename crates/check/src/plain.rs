@@ -7,7 +7,7 @@
 use crate::CheckError;
 use std::io::{Read, Write};
 use std::path::Path;
-use trueline_toolchain::{Exit, Job, Limits};
+use trueline_toolchain::{Confinement, Exit, Job, Limits};
 
 /// Most output a program may print.
 const MOST_OUTPUT: usize = 16 << 20;
@@ -39,7 +39,7 @@ impl Behaviour {
         bait.write_all(BAIT).map_err(CheckError::io("cannot fill a pipe"))?;
         drop(bait);
         let handle = left.try_clone().map_err(CheckError::io("cannot share a pipe"))?;
-        let job = Job::new(binary).args(args).limits(limits.clone()).stdin_from(handle);
+        let job = Job::new(binary).args(args).limits(limits.clone()).stdin_from(handle).confine(Confinement::closed());
         let outcome = job.run().map_err(|e| CheckError::Trace(e.into()))?;
         let mut rest = Vec::new();
         left.read_to_end(&mut rest).map_err(CheckError::io("cannot read a pipe back"))?;
@@ -64,6 +64,7 @@ fn signal_name(signal: i32) -> &'static str {
         9 => "SIGKILL",
         11 => "SIGSEGV, a bad memory access",
         25 => "SIGXFSZ, too large a file",
+        31 => "SIGSYS: it tried to start another process, open a socket or leave its group; a closed program does none of that",
         _ => "see signal(7)",
     }
 }

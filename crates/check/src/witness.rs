@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use trueline_model::{LineKey, VarKey};
 use trueline_oracle::{Testimony, Witness};
-use trueline_toolchain::{Job, Limits};
+use trueline_toolchain::{Confinement, Job, Limits};
 use trueline_trace::inferior::{Event, Inferior};
 
 /// Stops of one run after which the witness gives up.
@@ -147,7 +147,7 @@ impl Plan {
     }
 
     fn run(&self, info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, pattern: u8) -> Option<Run> {
-        let job = Job::new(binary).args(args).limits(limits.clone());
+        let job = Job::new(binary).args(args).limits(limits.clone()).confine(Confinement::traced());
         let mut inferior = Inferior::launch(&job, info.entry, info.image).ok()?;
         let bias = inferior.bias();
         let places: Vec<u64> = self.stops.iter().map(|a| a + bias).collect();

@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 use trueline_model::{CompilerKind, Language, OptLevel, Program, SeamError, Validity};
-use trueline_toolchain::{BuildError, CompileRequest, Compiler, Exit, Job, JobError, Limits, Outcome, Scratch, Tool, ToolKind};
+use trueline_toolchain::{
+    BuildError, CompileRequest, Compiler, Confinement, Exit, Job, JobError, Limits, Outcome, Scratch, Tool, ToolKind,
+};
 use trueline_toolchain::{find_compiler, find_tool};
 
 /// Why a program is dropped.
@@ -140,7 +142,7 @@ impl Filter {
         }
         let run = || -> Result<Outcome, JobError> {
             let limits = Limits { wall: self.limit, cpu: self.limit, memory: None, output: 1 << 20, ..Limits::default() };
-            Job::new(&binary).limits(limits).cwd(scratch.path()).run()
+            Job::new(&binary).limits(limits).cwd(scratch.path()).confine(Confinement::traced()).run()
         };
         let seam = |e: JobError| SeamError(e.to_string());
         let (first, second) = (run().map_err(seam)?, run().map_err(seam)?);

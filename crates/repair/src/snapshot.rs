@@ -3,7 +3,7 @@
 use crate::cpu::{Cpu, Memory, PAGE};
 use crate::image::Image;
 use std::collections::BTreeMap;
-use trueline_toolchain::{Job, Limits};
+use trueline_toolchain::{Confinement, Job, Limits};
 use trueline_trace::inferior::{Event, Inferior};
 
 /// A process at a function's entry.
@@ -33,7 +33,7 @@ pub fn take(
     layout: LayoutChoice,
 ) -> Result<BTreeMap<u64, Vec<Snapshot>>, String> {
     let path = std::fs::canonicalize(&image.path).map_err(|e| format!("{}: {e}", image.path.display()))?;
-    let mut job = Job::new(&path).args(args).limits(Limits::seconds(60));
+    let mut job = Job::new(&path).args(args).limits(Limits::seconds(60)).confine(Confinement::traced());
     if layout == LayoutChoice::Random {
         // The environment moves the stack even where the kernel does not randomise.
         job = job.randomized().env("TRUELINE_LAYOUT", "x".repeat(1367));

@@ -39,6 +39,19 @@ pub enum Confinement {
     },
 }
 
+impl Confinement {
+    /// For programs that run under a tracer or in a debugger: nothing may be written and there is no network;
+    /// the tracer itself sees and reports new processes.
+    pub fn traced() -> Self {
+        Self::Guarded { writable: Vec::new() }
+    }
+
+    /// For programs under test that run by themselves and write nothing but their output.
+    pub fn closed() -> Self {
+        Self::Program { writable: Vec::new() }
+    }
+}
+
 /// What the running kernel can enforce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfinementSupport {

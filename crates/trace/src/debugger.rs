@@ -171,7 +171,7 @@ pub(crate) fn run(
     let config = serde_json::to_string(&config).expect("plain data");
     // The whole output is one long trace: its size is bounded by max_steps, not by the output limit.
     let limits = trueline_toolchain::Limits { output: usize::MAX, memory: None, ..request.limits.clone() };
-    let job = command(tool.job().env(CONFIG, config).limits(limits), &script);
+    let job = command(tool.job().env(CONFIG, config).limits(limits).confine(trueline_toolchain::Confinement::traced()), &script);
     let mut reader = Reader::new(sink);
     let outcome = job.stream(|chunk| reader.feed(chunk))?;
     let binary = request.binary.clone();

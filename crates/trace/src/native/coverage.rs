@@ -6,7 +6,7 @@ use crate::inferior::{Event, Inferior};
 use crate::{TraceError, TraceRequest};
 use std::collections::{BTreeSet, HashMap};
 use trueline_model::{Line, LineKey};
-use trueline_toolchain::Job;
+use trueline_toolchain::{Confinement, Job};
 
 /// Lines by what became of them in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
         }
     }
     let bad = |reason: &str| TraceError::BadProgram { binary: request.binary.clone(), reason: reason.to_owned() };
-    let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone());
+    let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone()).confine(Confinement::traced());
     let mut inferior = Inferior::launch(&job, module.entry, module.image)?;
     let bias = inferior.bias();
     let addresses: Vec<u64> = at.keys().map(|a| a.wrapping_add(bias)).collect();

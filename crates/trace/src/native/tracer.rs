@@ -19,7 +19,7 @@ use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::sync::Arc;
 use trueline_model::{FileName, Frame, FrameKind, Line, Policy, Step, StepSink};
-use trueline_toolchain::Job;
+use trueline_toolchain::{Confinement, Job};
 
 type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<AddressHasher>>;
 
@@ -66,7 +66,7 @@ impl<'t> Tracer<'t> {
             Policy::Lldb => Box::new(LldbStepper::new(module, &user)),
             Policy::Standard => Box::new(StandardStepper::new(module)),
         };
-        let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone());
+        let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone()).confine(Confinement::traced());
         let inferior = Inferior::launch(&job, module.entry, module.image)?;
         let windows = Windows::new(module, inferior.bias());
         Ok(Self {
