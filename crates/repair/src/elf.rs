@@ -51,6 +51,12 @@ fn u64_at(b: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(b.get(at..at + 8)?.try_into().ok()?))
 }
 
+/// Section types whose entries name a string table.
+const SYMTAB: u32 = 2;
+const DYNSYM: u32 = 11;
+/// Largest alignment of a section that is followed: a huge page.
+const MOST_ALIGNMENT: usize = 2 << 20;
+
 impl Elf {
     /// Reads the section headers.
     pub fn read(bytes: &[u8], kind: ImageKind) -> Option<Self> {
@@ -219,8 +225,10 @@ impl Elf {
     /// The bytes of the new file.
     pub fn write(mut self) -> Option<Vec<u8>> {
         let names = usize::from(u16_at(&self.original, 0x3e)?);
-        // Names first: the table is one of the sections.
-        let mut table = vec![0u8];
+        // Names first: the table is one of the sections. clang keeps the names of symbols in the same table:
+        // what a symbol table refers to stays where it is, and ours go behind it.
+        let shared = self.sections.iter().any(|s| matches!(s.kind, SYMTAB | DYNSYM) && s.link as usize == names);
+        let mut table = if shared { self.sections.get(names)?.data.clone()? } else { vec![0u8] };
         let mut starts: BTreeMap<String, u32> = BTreeMap::from([(String::new(), 0)]);
         let mut offsets = Vec::new();
         for section in &self.sections {
@@ -232,7 +240,7 @@ impl Elf {
             });
             offsets.push(at);
         }
-        self.sections[names].data = Some(table);
+        self.sections.get_mut(names)?.data = Some(table);
         let relocatable = self.kind == ImageKind::Relocatable;
         let kept = if relocatable { EHDR } else { self.loaded_end()? };
         let mut out = self.original.get(..kept)?.to_vec();
@@ -241,7 +249,8 @@ impl Elf {
             if loaded && !relocatable {
                 continue;
             }
-            let align = section.align.max(1) as usize;
+            // The standard wants a power of two; no toolchain asks for more than a huge page, damaged files do.
+            let align = usize::try_from(section.align.max(1)).ok().filter(|a| a.is_power_of_two() && *a <= MOST_ALIGNMENT)?;
             out.resize(out.len().next_multiple_of(align), 0);
             section.offset = out.len() as u64;
             if let Some(data) = &section.data {

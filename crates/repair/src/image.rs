@@ -100,6 +100,8 @@ pub struct Image {
     pub symbols: Vec<Symbol>,
     /// Names of outside functions by the GOT slot that holds them or, in objects, by their stand-in.
     pub outside: BTreeMap<u64, String>,
+    /// Slots that the dynamic linker fills with an address inside the file: slot and link-time target.
+    pub inside: Vec<(u64, u64)>,
 }
 
 impl Image {
@@ -161,6 +163,7 @@ impl Image {
         }
         let place: BTreeMap<usize, u64> = sections.iter().map(|s| (s.index, s.address)).collect();
         let mut outside = BTreeMap::new();
+        let mut inside = Vec::new();
         let mut externs: BTreeMap<String, u64> = BTreeMap::new();
         let mut symbols = Vec::new();
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
@@ -214,15 +217,22 @@ impl Image {
             }
         } else if let Some(relocations) = file.dynamic_relocations() {
             for (offset, relocation) in relocations {
-                let RelocationTarget::Symbol(index) = relocation.target() else { continue };
-                let name = file.dynamic_symbol_table().and_then(|t| object::ObjectSymbolTable::symbol_by_index(&t, index).ok());
-                if let Some(Ok(name)) = name.map(|s| s.name().map(str::to_owned)) {
-                    outside.insert(offset, name);
+                let RelocationTarget::Symbol(index) = relocation.target() else {
+                    inside.push((offset, relocation.addend() as u64));
+                    continue;
+                };
+                let table = file.dynamic_symbol_table();
+                let Some(symbol) = table.and_then(|t| object::ObjectSymbolTable::symbol_by_index(&t, index).ok()) else { continue };
+                if symbol.is_definition() {
+                    inside.push((offset, symbol.address().wrapping_add(relocation.addend() as u64)));
+                }
+                if let Ok(name) = symbol.name() {
+                    outside.insert(offset, name.to_owned());
                 }
             }
         }
         drop(file);
-        Ok(Self { path: path.to_owned(), bytes, kind, sections, symbols, outside })
+        Ok(Self { path: path.to_owned(), bytes, kind, sections, symbols, outside, inside })
     }
 
     /// The section of a name.

@@ -224,6 +224,10 @@ fn generate(dice: &mut Dice, reference: &Side<'_>, optimized: &Side<'_>, objects
             memory.map_zeroes(section.address.wrapping_add(bias), section.size.max(1));
             memory.map(section.address.wrapping_add(bias), &section.data);
         }
+        // What the dynamic linker would have done.
+        for (slot, target) in &image.inside {
+            let _ = memory.write(slot.wrapping_add(bias), u128::from(target.wrapping_add(bias)), 8);
+        }
         for address in image.outside.keys().filter(|_| image.kind == ImageKind::Relocatable) {
             memory.map_zeroes(*address, EXTERN_SIZE);
         }

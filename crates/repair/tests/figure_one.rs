@@ -85,7 +85,10 @@ fn in_gdb(binary: &Path, head: u64) -> Option<Vec<String>> {
 
 fn in_lldb(binary: &Path, head: u64) -> Option<Vec<String>> {
     let lldb = find_tool(ToolKind::Lldb, None).or_else(|_| find_tool(ToolKind::Lldb, Some("lldb-16"))).ok()?;
-    let mut job = lldb.job().args(["--no-lldbinit", "--batch", "-o", &format!("breakpoint set --address {head:#x}"), "-o", "run"]);
+    // With the module named: an address alone is not resolved before the program runs.
+    let module = binary.file_name()?.to_string_lossy();
+    let stop = format!("breakpoint set --shlib {module} --address {head:#x}");
+    let mut job = lldb.job().args(["--no-lldbinit", "--batch", "-o", &stop, "-o", "run"]);
     for _ in 0..3 {
         job = job.args(["-o", "frame variable i", "-o", "continue"]);
     }

@@ -148,6 +148,8 @@ impl<M: Machine> Lifter<'_, M> {
                 self.set_flag(Flag::Cf, bit);
                 self.forget(&[Flag::Of, Flag::Sf, Flag::Pf]);
             }
+            // The manual leaves the result undefined, and processors clear it rather than swap.
+            N::Bswap if self.operand_width(0) == 16 => return Err(self.unsupported()),
             N::Bswap => {
                 let a = self.operand(0)?;
                 let bytes = self.m.width(&a) / 8;
