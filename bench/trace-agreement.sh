@@ -15,7 +15,7 @@ gdb --version | head -1
 lldb-16 --version
 for debugger in gdb lldb; do
   echo "== native against $debugger"
-  "$agree" "$debugger" --cc gcc-12,clang-16 --opt=-O0,-O1,-O2,-O3,-Og --seeds "$seeds" --max-steps "$steps"
+  "$agree" "$debugger" --cc gcc-12,clang-16 --opt -O0,-O1,-O2,-O3,-Og --seeds "$seeds" --max-steps "$steps"
 done
 echo "== memory of a trace of a million steps"
 "$memory"
