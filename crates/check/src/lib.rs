@@ -1,8 +1,7 @@
 //! `check`: compile a program at -O0 and at a level, trace both builds, judge the optimized one.
 //!
 //! ```no_run
-//! # fn main() -> Result<(), trueline_check::CheckError> {
-//! # let program: trueline_model::Program = unimplemented!();
+//! # fn demonstrate(program: trueline_model::Program) -> Result<(), trueline_check::CheckError> {
 //! use trueline_check::{CheckOptions, Checker};
 //! let compiler = trueline_toolchain::find_compiler("gcc")?;
 //! let checker = Checker::new(CheckOptions::default())?;
