@@ -4,7 +4,7 @@ use crate::{StoreError, schema};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trueline_model::{CompilerId, Language};
 
 /// How long a call waits for another process's lock. Transactions take milliseconds; a lock held longer
@@ -49,7 +49,25 @@ impl Store {
         Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
 
+    /// Two processes that make one database at the same moment get in each other's way in two places where
+    /// SQLite does not wait: the change to a write-ahead log, and the schema that the other one has just
+    /// made. Both pass, so the opening is tried again.
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
+        const PAUSE: Duration = Duration::from_millis(50);
+        const RACES: u32 = 5;
+        let started = Instant::now();
+        let mut races = 0;
+        loop {
+            match Self::try_connect(path, flags) {
+                Err(StoreError::Locked { .. }) if started.elapsed() < BUSY => {}
+                Err(StoreError::Sql { .. }) if races < RACES => races += 1,
+                result => return result,
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn try_connect(path: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
         let sql = |e| StoreError::from_sql(path, e);
         let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(sql)?;
         connection.busy_timeout(BUSY).map_err(sql)?;

@@ -224,3 +224,23 @@ fn a_full_disk_is_named_and_loses_nothing() {
     assert_eq!(store.integrity().unwrap(), "ok");
     assert_eq!(store.counts().unwrap().findings, before.findings);
 }
+
+#[test]
+fn many_may_make_one_database_at_the_same_moment() {
+    for _ in 0..20 {
+        let dir = tempfile::tempdir().unwrap();
+        let db = dir.path().join("hunt.db");
+        let start = std::sync::Barrier::new(6);
+        std::thread::scope(|scope| {
+            let open = || {
+                start.wait();
+                Store::open(&db).map(drop)
+            };
+            let all: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
+            for one in all {
+                one.join().unwrap().unwrap();
+            }
+        });
+        assert_eq!(Store::open_existing(&db).unwrap().integrity().unwrap(), "ok");
+    }
+}
