@@ -146,9 +146,11 @@ impl Image {
             }
             let mut address = section.address();
             if kind == ImageKind::Relocatable && loaded {
-                next = next.next_multiple_of(section.align().max(0x1_0000));
-                address = next;
-                next += section.size().max(1) + 0x1_0000;
+                // Sizes and alignments of a damaged file may be anything.
+                let room = section.size().max(1).checked_add(0x1_0000);
+                let start = next.checked_next_multiple_of(section.align().max(0x1_0000));
+                let end = start.zip(room).and_then(|(start, room)| start.checked_add(room));
+                (address, next) = start.zip(end).ok_or_else(|| unsuitable("a section of it is larger than memory; it is damaged"))?;
             }
             sections.push(Section {
                 name,

@@ -58,6 +58,9 @@ pub enum RewriteError {
     /// The DWARF cannot be read.
     #[error("the DWARF cannot be read: {0}")]
     Read(#[from] gimli::Error),
+    /// A line program that no compiler writes.
+    #[error("a line program has an impossible header; the file is damaged")]
+    Lines,
     /// The ELF structure cannot be followed.
     #[error("the ELF section table cannot be followed")]
     Elf,
@@ -113,6 +116,7 @@ pub fn rewrite<'b>(image: &'b Image, edits: &'b [Edit]) -> Result<Vec<u8>, Rewri
             .map_or_else(|| image.sections.iter().find(|s| s.loaded && s.address > 0).map_or(0, |s| s.address), |s| s.address)
     };
     let convert_address = |address: u64| Some(place(address));
+    refuse_unwritable_lines(&dwarf)?;
     let mut out = write::Dwarf::new();
     {
         let mut convert = out.convert(&dwarf)?;
@@ -226,6 +230,21 @@ fn apply<'a, 'b>(
     let die = unit.unit.get_mut(id);
     die.delete(gimli::DW_AT_const_value);
     die.set(gimli::DW_AT_location, AttributeValue::LocationListRef(list));
+    Ok(())
+}
+
+/// The writer asserts what the reader accepts of damaged line programs: a special opcode must be able to
+/// stay on its line, and names must be neither empty nor broken off.
+fn refuse_unwritable_lines<R: gimli::Reader>(dwarf: &gimli::Dwarf<R>) -> Result<(), RewriteError> {
+    let mut headers = dwarf.units();
+    while let Some(header) = headers.next()? {
+        let unit = dwarf.unit(header)?;
+        let Some(program) = &unit.line_program else { continue };
+        let (base, range) = (program.header().line_base(), program.header().line_range());
+        if base > 0 || !(1..=i8::MAX as u8).contains(&range) || i16::from(base) + i16::from(range) <= 0 {
+            return Err(RewriteError::Lines);
+        }
+    }
     Ok(())
 }
 
