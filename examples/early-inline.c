@@ -13,3 +13,5 @@ int main () {
   fun(f);
 }
 // Snippet 5 of Di Luna et al. in gcc: main's first address lies in the range of the inlined `fun`.
+// expect: gcc-12 -O2 gdb,native: backtrace 11; scope 11 p_6
+// expect: gcc-12 -O2 lldb: clean

@@ -40,3 +40,4 @@ int main(void) {
 }
 // gcc sinks the pure call `walk` into the branch that needs it; on line 28 `b` is said to be in the register that
 // still holds the result of `choose`.
+// expect: gcc-12 -O1 native,gdb: value 28 b

@@ -13,3 +13,4 @@ int main(void) {
   return got == more;
 }
 // clang mixes typed and untyped operands in the location of `half`, which the standard does not allow.
+// expect: clang-16 -O1,-O2,-O3 native: dwarf 5 half

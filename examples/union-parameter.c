@@ -15,3 +15,4 @@ int main(void) {
   return 0;
 }
 // gcc keeps saying that `u` is in the register that the loop counts in.
+// expect: gcc-12 -Og native,gdb: parameter 7 u; parameter 8 u

@@ -1,16 +1,17 @@
 //! The checker: builds, traces, judges.
 
 use crate::codegen;
-use crate::coverage::executed_lines;
 use crate::debuginfo::DebugInfo;
 use crate::witness::{Summons, watch};
 use crate::{Behaviour, CheckError, facts};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use trueline_model::{CompilerKind, EngineKind, Invariant, OptLevel, Policy, Program, Violation};
+use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{Case, Completeness, Digest, Dropped, FloatMath, ReferenceFacts, Role, SourceFacts, Strictness, judge, measure};
 use trueline_toolchain::{CompileRequest, Compiler, Limits, Scratch};
+use trueline_trace::native::executed_lines;
 use trueline_trace::{Engine, TraceEnd, TraceRequest, TraceSummary, Vars, open_engine};
 
 /// How to check.
@@ -172,8 +173,8 @@ impl Checker {
             let reason = format!("makes more than {} steps at -O0; raise --max-steps or shorten it", self.options.max_steps);
             return Err(CheckError::BadProgram { reason });
         }
-        let executed = executed_lines(&info, &binary, &args, &self.options.limits)?;
-        let facts = facts::of_reference(&info, executed, &source);
+        let executed = executed_lines(&self.request(&binary, &user_files, &args))?.executed;
+        let facts = facts::of_reference(&info, by_base_name(executed), &source);
         Ok(Reference {
             binary,
             info,
@@ -329,8 +330,8 @@ impl Checker {
         Ok((build.binary, build.cpu, command))
     }
 
-    fn trace(&self, binary: &Path, user_files: &[String], args: &[String], digest: &mut Digest) -> Result<TraceSummary, CheckError> {
-        let request = TraceRequest {
+    fn request(&self, binary: &Path, user_files: &[String], args: &[String]) -> TraceRequest {
+        TraceRequest {
             binary: binary.to_owned(),
             args: args.to_vec(),
             user_files: user_files.to_vec(),
@@ -338,9 +339,17 @@ impl Checker {
             vars: Vars::All,
             max_steps: self.options.max_steps,
             limits: self.options.limits.clone(),
-        };
-        Ok(self.engine.trace(&request, digest)?)
+        }
     }
+
+    fn trace(&self, binary: &Path, user_files: &[String], args: &[String], digest: &mut Digest) -> Result<TraceSummary, CheckError> {
+        Ok(self.engine.trace(&self.request(binary, user_files, args), digest)?)
+    }
+}
+
+/// Lines as digests name them: the two builds of a pair may come from different directories.
+fn by_base_name(lines: BTreeSet<LineKey>) -> BTreeSet<LineKey> {
+    lines.into_iter().map(|l| LineKey { file: FileName::new(l.file.base()), line: l.line }).collect()
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, CheckError> {

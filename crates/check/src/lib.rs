@@ -15,7 +15,6 @@
 
 mod checker;
 mod codegen;
-mod coverage;
 mod debuginfo;
 mod error;
 mod facts;

@@ -101,20 +101,6 @@ pub struct Judgement {
     pub dropped: Vec<Dropped>,
 }
 
-/// True when a comparison with -O0 already reports what one trace alone shows on the line.
-fn is_told(candidate: &Candidate, violations: &[Violation]) -> bool {
-    let told = |v: &Violation| {
-        let same_line = v.file == candidate.violation.file && v.line == candidate.violation.line;
-        let same_matter = match v.invariant {
-            Invariant::Line | Invariant::Backtrace => true,
-            Invariant::Scope => v.function == candidate.violation.function,
-            _ => false,
-        };
-        same_line && same_matter
-    };
-    candidate.violation.invariant == Invariant::Consistency && violations.iter().any(told)
-}
-
 /// Judges a case under the given invariants.
 pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> Judgement {
     let mut judgement = Judgement::default();
@@ -124,7 +110,7 @@ pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> J
             continue;
         }
         let rule = match strictness {
-            Strictness::Filtered if is_told(&candidate, &judgement.violations) => Some(&rules::ALREADY_TOLD),
+            Strictness::Filtered if rules::is_told(&candidate, &judgement.violations) => Some(&rules::ALREADY_TOLD),
             Strictness::Filtered => rules::RULES.iter().find(|r| r.drops(&candidate, case)),
             Strictness::Literal => None,
         };

@@ -104,6 +104,10 @@ impl Bench {
     }
 
     pub(crate) fn verdicts(&self, invariant: Invariant) -> Vec<Verdict> {
+        self.verdicts_of(&[invariant])
+    }
+
+    pub(crate) fn verdicts_of(&self, invariants: &[Invariant]) -> Vec<Verdict> {
         let case = Case {
             reference: &self.reference,
             optimized: &self.optimized,
@@ -113,7 +117,7 @@ impl Bench {
             witness: &self.witness,
             float_math: self.float_math,
         };
-        let judgement = judge(&case, &[invariant], Strictness::Filtered);
+        let judgement = judge(&case, invariants, Strictness::Filtered);
         let reported = judgement.violations.iter().map(|_| Verdict::Reported);
         reported.chain(judgement.dropped.iter().map(|d| Verdict::Dropped(d.rule))).collect()
     }

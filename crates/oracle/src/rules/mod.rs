@@ -1,6 +1,7 @@
 //! The rules: each drops one kind of candidate that is known not to be a fault of the debug information.
 //! One file per rule, with its reason and a test; `docs/rules.md` explains them to users.
 
+mod already_told;
 #[cfg(test)]
 pub(crate) mod bench;
 mod block_without_code;
@@ -20,6 +21,9 @@ mod uninitialised;
 mod unknown_variable;
 mod unreadable_reference;
 mod visible_on_line;
+
+pub use already_told::RULE as ALREADY_TOLD;
+pub(crate) use already_told::is_told;
 
 use crate::case::{Candidate, Case};
 use trueline_model::Invariant;
@@ -41,15 +45,6 @@ impl Rule {
         self.invariants.contains(&candidate.violation.invariant) && (self.drop)(candidate, case)
     }
 }
-
-/// What one trace shows alone is not reported again where the comparison of both traces reports it already. It looks at
-/// the other reports, not at the case, so it stands apart from [`RULES`].
-pub const ALREADY_TOLD: Rule = Rule {
-    name: "already-told",
-    invariants: &[Invariant::Consistency],
-    reason: "a line, backtrace or scope violation on this line already says so",
-    drop: |_, _| false,
-};
 
 /// Every rule, in the order they are asked: those that ask the witness come last, because asking costs a run.
 pub const RULES: &[Rule] = &[

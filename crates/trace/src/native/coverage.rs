@@ -1,6 +1,12 @@
-//! Which lines a run executes, by one-shot breakpoints on every row.
+//! Which lines a run executes, every row counted, by one-shot breakpoints on row starts and branch targets.
+//!
+//! A debugger's stops are not enough as a baseline: it passes over lines (a closing brace, a row in the middle of
+//! another) that do run. Each address is hit once, so this costs as much as the program has code, however long it runs.
 
+use super::line::Row;
 use super::load::{Wanted, load};
+use super::module::Module;
+use super::policy::sites::{self, Needs};
 use super::tracer::is_user;
 use crate::inferior::{Event, Inferior};
 use crate::{TraceError, TraceRequest};
@@ -18,25 +24,20 @@ pub struct LineCoverage {
 }
 
 /// Runs the request's program once, from its first instruction to its end, and tells which lines of the user's files had a
-/// row executed, whether or not a debugger would have stopped there. Where rows share an address, all of them count.
+/// row executed, whether or not a debugger would have stopped there. Where rows share an address, all of them count; a
+/// branch into the middle of a row executes that row.
 pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError> {
     let module = load(&request.binary, Wanted::new(&request.user_files))?;
-    let mut at: HashMap<u64, Vec<LineKey>> = HashMap::new();
-    let mut coverage = LineCoverage::default();
-    let in_code = |pc: u64| module.function_at(pc).is_some();
-    for row in module.rows.iter().filter(|r| !r.flags.end_sequence && r.line != 0 && in_code(r.address)) {
-        let file = module.file(row.file);
-        if is_user(request, file) {
-            let key = LineKey { file: file.clone(), line: Line(row.line) };
-            coverage.rows.insert(key.clone());
-            at.entry(row.address).or_default().push(key);
-        }
-    }
+    let lines = lines_by_address(&module, request);
+    let mut coverage = LineCoverage { rows: lines.iter().filter_map(|l| l.1.clone()).collect(), ..LineCoverage::default() };
+    let of: HashMap<u64, Vec<LineKey>> =
+        sites::find(&module, Needs::Rows, |_| true).into_iter().map(|pc| (pc, lines_at(&lines, pc))).collect();
+
     let bad = |reason: &str| TraceError::BadProgram { binary: request.binary.clone(), reason: reason.to_owned() };
     let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone()).confine(Confinement::traced());
     let mut inferior = Inferior::launch(&job, module.entry, module.image)?;
     let bias = inferior.bias();
-    let addresses: Vec<u64> = at.keys().map(|a| a.wrapping_add(bias)).collect();
+    let addresses: Vec<u64> = of.iter().filter(|(_, lines)| !lines.is_empty()).map(|(a, _)| a.wrapping_add(bias)).collect();
     let system = |what: &str| {
         let what = what.to_owned();
         move |source| TraceError::System { what, source }
@@ -45,7 +46,7 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
     loop {
         match inferior.resume()? {
             Event::Breakpoint(pc) => {
-                coverage.executed.extend(at.get(&pc.wrapping_sub(bias)).into_iter().flatten().cloned());
+                coverage.executed.extend(of.get(&pc.wrapping_sub(bias)).into_iter().flatten().cloned());
                 inferior.remove_breakpoint(pc).map_err(system("remove a breakpoint"))?;
             }
             Event::Exited(_) => return Ok(coverage),
@@ -55,5 +56,29 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
             Event::OwnTrap => return Err(bad("raised SIGTRAP")),
             Event::Stepped => {}
         }
+    }
+}
+
+/// The rows by address, those of one address in the order of the line program; `None` for those that are not the user's,
+/// have no line or end a sequence.
+fn lines_by_address(module: &Module, request: &TraceRequest) -> Vec<(u64, Option<LineKey>)> {
+    let user: Vec<bool> = module.files.iter().map(|f| is_user(request, f)).collect();
+    let key = |r: &Row| {
+        let counts = !r.flags.end_sequence && r.line != 0 && user[r.file.0 as usize] && module.function_at(r.address).is_some();
+        counts.then(|| LineKey { file: module.file(r.file).clone(), line: Line(r.line) })
+    };
+    let mut rows: Vec<&Row> = module.rows.iter().collect();
+    // Where one sequence ends another may begin.
+    rows.sort_by_key(|r| (r.address, !r.flags.end_sequence));
+    rows.into_iter().map(|r| (r.address, key(r))).collect()
+}
+
+/// The lines that executing an address executes: those of all rows that start there, else that of the row around it.
+fn lines_at(lines: &[(u64, Option<LineKey>)], pc: u64) -> Vec<LineKey> {
+    let after = lines.partition_point(|l| l.0 <= pc);
+    match lines[..after].last() {
+        Some((start, _)) if *start == pc => lines[..after].iter().rev().take_while(|l| l.0 == pc).filter_map(|l| l.1.clone()).collect(),
+        Some((_, around)) => around.iter().cloned().collect(),
+        None => Vec::new(),
     }
 }
