@@ -91,12 +91,13 @@ impl Campaign<'_> {
                 Err(Trouble::Drop(reason)) => {
                     self.warn_once(&reason);
                     for unit in mine {
-                        self.store.drop_unit(unit.id, &reason)?;
+                        self.patiently(|| self.store.drop_unit(unit.id, &reason))?;
                     }
                 }
                 Err(Trouble::Fail(reason)) => {
+                    // It was tried twice already: both tries are every unit's.
                     for unit in mine {
-                        self.fail(program, compiler, unit, &reason)?;
+                        while self.fail(program, compiler, unit, &reason)? {}
                     }
                 }
                 Err(Trouble::Fault(fault)) => {
@@ -184,7 +185,7 @@ impl Campaign<'_> {
                 (UnitResult::default(), vec![self.plain_finding(&fault, program, compiler, unit.opt, command)])
             }
             Err(Trouble::Drop(reason)) => {
-                self.store.drop_unit(unit.id, &reason)?;
+                self.patiently(|| self.store.drop_unit(unit.id, &reason))?;
                 return Ok(Progress::Done);
             }
             Err(Trouble::Fail(reason)) => {

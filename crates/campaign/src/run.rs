@@ -245,7 +245,7 @@ impl Campaign<'_> {
                 Err(_) => {
                     // A bug of ours on one program must not end a night's hunt; the message is already out.
                     for unit in &units {
-                        self.store.fail_unit(unit.id, "internal error while working on this program")?;
+                        self.patiently(|| self.store.fail_unit(unit.id, "internal error while working on this program"))?;
                     }
                 }
             }

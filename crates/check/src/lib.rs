@@ -22,6 +22,12 @@ mod plain;
 mod types;
 mod witness;
 
+/// Reads a build's debug information as a check would, for the fuzzer: how many functions it has.
+#[doc(hidden)]
+pub fn read_debug_info(binary: &std::path::Path) -> Option<usize> {
+    Some(debuginfo::DebugInfo::read(binary).ok()?.functions.len())
+}
+
 pub use checker::{CheckOptions, CheckRun, Checker, Reference};
 pub use error::CheckError;
 pub use plain::Behaviour;

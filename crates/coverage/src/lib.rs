@@ -20,5 +20,7 @@ mod survey;
 
 pub use error::CoverageError;
 pub use gcov::GcovCoverage;
+#[doc(hidden)]
+pub use gcov::read_gcov_files;
 pub use plan::cache_dir;
 pub use stock::{Measurement, StockCoverage};

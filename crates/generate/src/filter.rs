@@ -132,7 +132,7 @@ impl Filter {
         request.limits = Limits { memory: None, ..Limits::seconds(60) };
         match compiler.compile(&request) {
             Ok(_) => {}
-            Err(BuildError::Job(e)) => return Err(SeamError(e.to_string())),
+            Err(e @ (BuildError::Job(_) | BuildError::Starved { .. })) => return Err(SeamError(e.to_string())),
             // A compiler that crashes with a sanitizer says nothing about the program.
             Err(BuildError::Crashed { .. } | BuildError::Hung { .. } | BuildError::NoSuchLevel { .. }) => return Ok(None),
             Err(BuildError::Refused { message, .. }) => {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 use trueline_model::{Answer, Interesting, OptLevel, Program, SeamError};
-use trueline_toolchain::{Compiler, Exit, Job, JobError, Limits, Scratch};
+use trueline_toolchain::{Compiler, Confinement, Exit, Job, JobError, Limits, Scratch};
 
 /// How a program is compiled.
 #[derive(Clone, Debug)]
@@ -158,7 +158,8 @@ fn observe(program: &Program, setting: &Setting, link: bool) -> Result<Behaviour
         return Ok(Behaviour::Compiled);
     }
     let limits = Limits { output: 1 << 20, ..limits(RUN_SECONDS) };
-    let run = Job::new(scratch.join("out")).cwd(scratch.path()).limits(limits).run().map_err(|e| failed(&e))?;
+    let run =
+        Job::new(scratch.join("out")).cwd(scratch.path()).limits(limits).confine(Confinement::closed()).run().map_err(|e| failed(&e))?;
     Ok(Behaviour::Ran { exit: run.exit, stdout: run.stdout })
 }
 

@@ -112,6 +112,16 @@ pub enum BuildError {
         /// What it printed on standard error until then.
         log: String,
     },
+    /// The compiler was killed, or ran out of memory or disk: neither its fault nor the program's, and worth another try.
+    #[error("{compiler} could not finish {source_file}: {reason}", source_file = source_file.display())]
+    Starved {
+        /// Family and version.
+        compiler: String,
+        /// The source file.
+        source_file: PathBuf,
+        /// What it lacked.
+        reason: String,
+    },
     /// The level does not exist for this compiler.
     #[error("{compiler} has no level {opt}")]
     NoSuchLevel {
@@ -147,6 +157,10 @@ impl Compiler {
                 job = job.arg("-g");
             }
         }
+        // What a killed compiler leaves in its temporary directory goes with the build's.
+        if let Some(dir) = request.output.parent().filter(|dir| dir.is_absolute()) {
+            job = job.env("TMPDIR", dir);
+        }
         job = job.args(&request.flags).arg(&request.source).arg("-o").arg(&request.output);
         Ok(job.limits(request.limits.clone()))
     }
@@ -161,6 +175,13 @@ impl Compiler {
         if outcome.exit == Exit::TimedOut {
             return Err(BuildError::Hung { compiler, source_file, seconds: request.limits.wall.as_secs(), log: stderr });
         }
+        // A driver whose compiler proper ran into the limit lives on to tell.
+        if !outcome.success() && stderr.contains("CPU time limit exceeded") {
+            return Err(BuildError::Hung { compiler, source_file, seconds: request.limits.cpu.as_secs(), log: stderr });
+        }
+        if let Some(reason) = starvation(&stderr, outcome.exit) {
+            return Err(BuildError::Starved { compiler, source_file, reason });
+        }
         if let Some(message) = crash_message(&stderr, outcome.exit) {
             return Err(BuildError::Crashed { compiler, source_file, message, log: stderr });
         }
@@ -170,6 +191,30 @@ impl Compiler {
             return Err(BuildError::Refused { compiler, source_file, message });
         }
         Ok(Build { binary: request.output.clone(), command: job.command_line(), cpu: outcome.cpu, stderr })
+    }
+}
+
+/// What a compiler lacked when it ended, `None` when it had all it needed. SIGKILL is the kernel's when memory is
+/// short; the limits on time are told apart before.
+fn starvation(stderr: &str, exit: Exit) -> Option<String> {
+    const SIGNS: [&str; 10] = [
+        "Killed signal terminated program",
+        "unable to execute command: Killed",
+        "No space left on device",
+        "Disk quota exceeded",
+        "File size limit exceeded",
+        "File too large",
+        "out of memory",
+        "memory exhausted",
+        "Cannot allocate memory",
+        "Resource temporarily unavailable",
+    ];
+    match exit {
+        Exit::Code(0) => None,
+        Exit::Signal(libc::SIGKILL) => Some("it was killed (signal 9), as the kernel does when memory is short".to_owned()),
+        Exit::Signal(libc::SIGXFSZ) => Some("it wrote a larger file than it may".to_owned()),
+        Exit::TooMuchOutput => Some("it printed more than it may".to_owned()),
+        _ => stderr.lines().find(|line| SIGNS.iter().any(|sign| line.contains(sign))).map(|line| line.trim().to_owned()),
     }
 }
 
@@ -186,6 +231,8 @@ pub fn crash_message(stderr: &str, exit: Exit) -> Option<String> {
     let line = stderr.lines().find(|line| SIGNS.iter().any(|sign| line.contains(sign)));
     match (line, exit) {
         (Some(line), _) => Some(line.trim().to_owned()),
+        // Not of its own making: see `starvation`.
+        (None, Exit::Signal(libc::SIGKILL | libc::SIGXFSZ)) => None,
         (None, Exit::Signal(signal)) => Some(format!("ended by signal {signal}")),
         (None, _) => None,
     }
@@ -213,6 +260,18 @@ mod tests {
         let request = CompileRequest::new(source, Language::C, OptLevel::O0, scratch.join("a"));
         let error = find_compiler("gcc").unwrap().compile(&request).unwrap_err();
         assert!(matches!(&error, BuildError::Refused { message, .. } if message.contains("'x' undeclared")), "{error}");
+    }
+
+    #[test]
+    fn a_compiler_that_lacked_something_is_told_from_one_that_crashed() {
+        let killed = "gcc: fatal error: Killed signal terminated program cc1\ncompilation terminated.\n";
+        assert_eq!(starvation(killed, Exit::Code(1)).as_deref(), Some("gcc: fatal error: Killed signal terminated program cc1"));
+        let full = "/tmp/ccX.s: fatal error: error writing to /tmp/ccX.s: No space left on device\n";
+        assert!(starvation(full, Exit::Code(1)).is_some());
+        assert!(starvation("", Exit::Signal(libc::SIGKILL)).is_some() && crash_message("", Exit::Signal(libc::SIGKILL)).is_none());
+        assert_eq!(starvation("a.c:1: internal compiler error: Segmentation fault", Exit::Code(1)), None);
+        assert_eq!(starvation("", Exit::Signal(libc::SIGSEGV)), None);
+        assert_eq!(starvation("a.c:1: warning: out of memory", Exit::Code(0)), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use crate::confine::{Cell, Confinement};
 use crate::pipes::{Collected, collect};
+use crate::session;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -262,8 +263,12 @@ impl Job {
         // Before the leader is reaped, so that its number cannot have gone to somebody else: whatever it
         // started and did not wait for ends here.
         group.kill();
-        let (status, usage) = wait(&mut child).map_err(broken)?;
         let timed_out = watchdog.stop();
+        let cut_short = timed_out || !matches!(collected, Ok(Collected { ended: None, .. }));
+        if cut_short || matches!(self.confinement, Confinement::Guarded { .. }) {
+            session::end(group.0);
+        }
+        let (status, usage) = wait(&mut child).map_err(broken)?;
         let Collected { stderr, ended } = collected.map_err(broken)?;
         let exit = match ended {
             Some(exit) => exit,
@@ -305,12 +310,13 @@ impl Job {
         }
         let cell = Cell::prepare(&self.confinement).map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
         let limits = self.limits.clone();
+        let processes = process_limit();
         let layout = self.layout;
         let parent = std::process::id() as i32;
         // SAFETY: the closure runs between fork and exec and makes only async-signal-safe system calls
         // (setsid, prctl, getppid, setrlimit, personality, ptrace, landlock, seccomp); it allocates nothing.
         unsafe {
-            command.pre_exec(move || prepare_child(&limits, parent, tracing, layout, cell.as_ref()));
+            command.pre_exec(move || prepare_child(&limits, processes, parent, tracing, layout, cell.as_ref()));
         }
         Ok(command)
     }
@@ -331,7 +337,7 @@ enum Layout {
     Random,
 }
 
-fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing, layout: Layout, cell: Option<&Cell>) -> io::Result<()> {
+fn prepare_child(limits: &Limits, processes: u64, parent: i32, tracing: Tracing, layout: Layout, cell: Option<&Cell>) -> io::Result<()> {
     // SAFETY: plain system calls on integers and one stack-allocated struct; see `Job::command`.
     unsafe {
         if libc::setsid() < 0 {
@@ -345,6 +351,7 @@ fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing, layout: Layout,
         set_limit(libc::RLIMIT_CPU, cpu, cpu + 1)?;
         set_limit(libc::RLIMIT_CORE, 0, 0)?;
         set_limit(libc::RLIMIT_FSIZE, limits.file_size, limits.file_size)?;
+        set_limit(libc::RLIMIT_NPROC, processes, processes)?;
         if let Some(memory) = limits.memory {
             set_limit(libc::RLIMIT_AS, memory, memory)?;
         }
@@ -356,6 +363,19 @@ fn prepare_child(limits: &Limits, parent: i32, tracing: Tracing, layout: Layout,
         }
     }
     cell.map_or(Ok(()), Cell::enter)
+}
+
+/// How many processes the user may have while a child runs: as many as the machine has now and room for any
+/// tool. The kernel counts them per user and not per child, so a fixed number would depend on what else runs.
+fn process_limit() -> u64 {
+    const ROOM: u64 = 1024;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: getrlimit writes one struct that lives on this stack.
+    unsafe { libc::getrlimit(libc::RLIMIT_NPROC, &mut limit) };
+    // "0.20 0.18 0.12 1/80 11206": the fourth field is running and existing threads.
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let threads = load.split_whitespace().nth(3).and_then(|field| field.split_once('/')?.1.parse::<u64>().ok());
+    threads.map_or(limit.rlim_max, |threads| limit.rlim_max.min(threads + ROOM))
 }
 
 fn set_limit(resource: libc::__rlimit_resource_t, soft: u64, hard: u64) -> io::Result<()> {

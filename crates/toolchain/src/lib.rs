@@ -14,6 +14,7 @@ mod job;
 mod pipes;
 mod private_root;
 mod scratch;
+mod session;
 mod tool;
 mod usage;
 

@@ -146,6 +146,18 @@ impl<'s> Reader<'s> {
     }
 }
 
+/// Reads a tracer's output as a run would, for the fuzzer.
+#[doc(hidden)]
+pub fn read_tracer_output<'c>(chunks: impl Iterator<Item = &'c [u8]>, sink: &mut dyn StepSink) -> u64 {
+    let mut reader = Reader::new(sink);
+    for chunk in chunks {
+        if reader.feed(chunk).is_break() {
+            break;
+        }
+    }
+    reader.steps
+}
+
 /// Runs `job` (a debugger that loads a tracer) and pushes what it writes into `sink`.
 pub(crate) fn run(
     engine: EngineKind,

@@ -14,6 +14,8 @@ mod intern;
 mod lldb;
 pub mod native;
 
+#[doc(hidden)]
+pub use debugger::read_tracer_output;
 pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars, open_engine};
 pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;

@@ -42,6 +42,9 @@ impl Notes {
         reader.word()?;
         let mut functions: HashMap<u32, Function> = HashMap::new();
         let mut current = None;
+        // Every block but the last has an arc, which takes eight bytes: a file that announces more blocks
+        // than it has bytes is damaged, and must not make us reserve them.
+        let mut blocks_left = data.len();
         while let Some(mut record) = reader.record()? {
             let body = &mut record.body;
             if record.tag == tag::FUNCTION {
@@ -55,7 +58,8 @@ impl Notes {
             match record.tag {
                 tag::BLOCKS => {
                     let count = body.word()? as usize;
-                    function.blocks.resize_with(count.min(1 << 24), Block::default);
+                    blocks_left = blocks_left.checked_sub(count).ok_or_else(|| body.bad("more blocks than the file has room for"))?;
+                    function.blocks.resize_with(count, Block::default);
                 }
                 tag::ARCS => {
                     let from = body.word()? as usize;

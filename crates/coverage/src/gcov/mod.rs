@@ -25,6 +25,13 @@ pub struct GcovCoverage {
     limits: Limits,
 }
 
+/// Reads notes and counters as a run would, for the fuzzer: how many blocks ran, `None` for damaged files.
+#[doc(hidden)]
+pub fn read_gcov_files(notes: &[u8], counters: &[u8]) -> Option<usize> {
+    let notes = Notes::read(notes, Path::new("fuzzed.gcno")).ok()?;
+    Some(notes.executed(counters, Path::new("fuzzed.gcda")).ok()?.len())
+}
+
 impl GcovCoverage {
     /// Reads every `.gcno` under a directory.
     pub fn new(compiler: &Compiler, notes_dir: &Path) -> Result<Self, CoverageError> {

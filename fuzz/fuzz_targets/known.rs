@@ -1,0 +1,7 @@
+//! Files of known bugs that users share.
+#![no_main]
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let _ = trueline_triage::KnownBugs::from_texts(&[text]);
+});
