@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 const LEVEL: i32 = 3;
 
 /// No blob is larger than this when unpacked; a damaged size must not exhaust memory.
-const MAX_BYTES: usize = 1 << 30;
+const MAX_BYTES: usize = 256 << 20;
 
 /// The content address of some bytes.
 pub(crate) fn address(bytes: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! Opening a database, and the few calls everything else goes through.
 
 use crate::{StoreError, schema};
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -77,6 +77,7 @@ impl Store {
         connection.pragma_update(None, "foreign_keys", "ON").map_err(sql)?;
         connection.pragma_update(None, "trusted_schema", "OFF").map_err(sql)?;
         migrate(path, &mut connection)?;
+        refuse_foreign_schema(path, &connection)?;
         Ok(Self { connection: Mutex::new(connection), path: path.to_owned(), process: Mutex::new(None) })
     }
 
@@ -129,7 +130,6 @@ impl Store {
 
     /// A fact about the campaign.
     pub fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
-        use rusqlite::OptionalExtension;
         self.with(|c| c.query_row("SELECT value FROM meta WHERE key = ?", [key], |r| r.get(0)).optional())
     }
 
@@ -144,6 +144,18 @@ impl Store {
     /// SQLite's own opinion on the file: `ok`, or the first complaint.
     pub fn integrity(&self) -> Result<String, StoreError> {
         self.with(|c| c.query_row("PRAGMA integrity_check", [], |r| r.get(0)))
+    }
+}
+
+/// A database from elsewhere may call a view `units`, whose query never ends, or bring triggers that run on our
+/// writes. Campaigns have tables and indexes only.
+fn refuse_foreign_schema(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let sql =
+        "SELECT type || ' `' || name || '`' FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR sql LIKE '%VIRTUAL%TABLE%' LIMIT 1";
+    let foreign: Option<String> = connection.query_row(sql, [], |r| r.get(0)).optional().map_err(|e| StoreError::from_sql(path, e))?;
+    match foreign {
+        None => Ok(()),
+        Some(what) => Err(StoreError::Corrupt { path: path.to_owned(), reason: format!("it has a {what}, which no campaign has") }),
     }
 }
 

@@ -244,3 +244,50 @@ fn many_may_make_one_database_at_the_same_moment() {
         assert_eq!(Store::open_existing(&db).unwrap().integrity().unwrap(), "ok");
     }
 }
+
+#[test]
+fn a_database_with_views_or_triggers_is_refused() {
+    let hostile = [
+        "DROP TABLE triage; CREATE VIEW triage AS WITH RECURSIVE n(finding) AS (SELECT 1 UNION ALL SELECT finding + 1 FROM n)
+             SELECT finding, NULL AS class, '' AS document FROM n",
+        "CREATE TRIGGER t AFTER UPDATE ON units BEGIN DELETE FROM findings; END",
+    ];
+    for sql in hostile {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("theirs.db");
+        run_all(&Store::open(&path).unwrap(), 0..3);
+        rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let error = Store::open_existing(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        let ours = Store::open(&dir.path().join("ours.db")).unwrap();
+        assert!(matches!(ours.merge_from(&path).unwrap_err(), StoreError::Corrupt { .. }));
+        assert_eq!(ours.counts().unwrap().programs, 0);
+    }
+}
+
+#[test]
+fn a_lock_that_another_program_holds_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let store = Store::open(&path).unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::scope(|scope| {
+        let claim = scope.spawn(|| store.claim(&key(1), &wanted()).unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(!claim.is_finished(), "the lock was ignored");
+        other.execute_batch("COMMIT").unwrap();
+        assert!(matches!(claim.join().unwrap(), Claim::Work(_)));
+    });
+}
+
+#[test]
+fn a_database_that_may_not_be_written_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    run_all(&Store::open(&path).unwrap(), 0..1);
+    // Permissions do not stop root, a file system without the file's directory does.
+    let missing = Path::new("/proc/trueline/a.db");
+    let error = Store::open(missing).unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
+}
