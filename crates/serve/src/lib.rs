@@ -1,12 +1,16 @@
 //! The report as a local web page over a running campaign: the same pages as the static report, made anew
 //! when the database has changed, with live counts on top.
 //!
-//! Deliberately absent: any page of its own (they are `report`'s) and any write to the database. Only GET
-//! of files that the report consists of is answered, and only to requests that name this machine, so that
-//! a page from elsewhere cannot read a campaign through the browser.
+//! Below a finding are two pages more, made when asked for: the control-flow graphs of wrong updates, and the
+//! binary before and after a repair.
+//!
+//! Deliberately absent: any page of its own (they are `report`'s, `passes`' and `repair`'s) and any write to the
+//! database. Only GET of these pages is answered, and only to requests that name this machine, so that a page
+//! from elsewhere cannot read a campaign through the browser.
 
 mod page;
 mod request;
+mod workshop;
 
 use page::Pages;
 use request::{Target, target_of};
@@ -18,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tiny_http::{Header, Response, Server as Http};
 use trueline_store::StoreError;
+use workshop::Workshop;
 
 /// Why nothing can be served.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +50,8 @@ pub enum ServeError {
 pub struct Server {
     http: Http,
     pages: Mutex<Pages>,
+    workshop: Workshop,
+    db: PathBuf,
     reach: Reach,
 }
 
@@ -63,7 +70,7 @@ impl Server {
         let pages = Pages::open(PathBuf::from(db))?;
         let http = Http::http(address).map_err(|e| ServeError::Listen { address, reason: e.to_string() })?;
         let reach = if address.ip().is_loopback() { Reach::Loopback } else { Reach::Network };
-        Ok(Self { http, pages: Mutex::new(pages), reach })
+        Ok(Self { http, pages: Mutex::new(pages), workshop: Workshop::default(), db: db.to_owned(), reach })
     }
 
     /// Where it listens.
@@ -93,13 +100,17 @@ impl Server {
                 Some((kind, body)) => (200, kind, body),
                 None => (404, "text/plain", b"no such page\n".to_vec()),
             }),
+            Target::View(id, view) => Ok((200, "text/html; charset=utf-8", self.workshop.page(&self.db, id, view).as_bytes().to_vec())),
             Target::Refused(status, reason) => Ok((status, "text/plain", format!("{reason}\n").into_bytes())),
         };
         let (status, kind, body) = result.unwrap_or_else(|e| (500, "text/plain", format!("{e}\n").into_bytes()));
         let mut response = Response::from_data(body).with_status_code(status);
         for (name, value) in [
             ("Content-Type", kind),
+            // A second lock behind the escaping: nothing from elsewhere, whatever a page says of itself.
+            ("Content-Security-Policy", page::POLICY),
             ("X-Content-Type-Options", "nosniff"),
+            ("X-Frame-Options", "DENY"),
             ("Cache-Control", "no-store"),
             ("Referrer-Policy", "no-referrer"),
         ] {

@@ -9,27 +9,14 @@ use trueline_toolchain::Scratch;
 /// Pages are made at most this often, however often they are asked for.
 const FRESH_FOR: Duration = Duration::from_secs(2);
 
-/// Asks for the counts and says when there is something new to see.
-pub(crate) const LIVE_SCRIPT: &str = r#"(function () {
-  "use strict";
-  var badge = document.createElement("a");
-  badge.id = "live";
-  badge.href = "";
-  badge.style.cssText = "position:fixed;right:1rem;bottom:1rem;padding:.4rem .8rem;border-radius:1rem;background:#1f2937;color:#fff;font:14px system-ui,sans-serif;text-decoration:none;box-shadow:0 2px 8px rgba(0,0,0,.3)";
-  document.body.appendChild(badge);
-  var first = null;
-  function show(now) {
-    if (first === null) { first = now.findings; }
-    var text = now.units + " units · " + now.findings + " findings · " + now.distinct + " distinct";
-    badge.textContent = now.findings > first ? text + " · " + (now.findings - first) + " new, reload" : text;
-  }
-  function ask() {
-    fetch("/live.json").then(function (r) { return r.json(); }).then(show).catch(function () { badge.textContent = "the server has stopped"; });
-  }
-  ask();
-  setInterval(ask, 2000);
-})();
-"#;
+/// What a served page may load: what the static ones may, and our own script, counts and pages.
+pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'";
+
+/// What the static pages say of themselves: too strict for a page that asks for counts.
+const STATIC_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+/// Asks for the counts, shows new findings as they come, and leads from a finding to its analyses.
+pub(crate) const LIVE_SCRIPT: &str = include_str!("live.js");
 
 pub(crate) struct Pages {
     db: PathBuf,
@@ -58,6 +45,7 @@ impl Pages {
         let Ok(mut body) = std::fs::read(self.scratch.join("report").join(name)) else { return Ok(None) };
         let kind = match name.extension().and_then(|e| e.to_str()) {
             Some("html") => {
+                body = String::from_utf8_lossy(&body).replace(STATIC_POLICY, POLICY).into_bytes();
                 body.extend_from_slice(b"<script src=\"/live.js\"></script>\n");
                 "text/html; charset=utf-8"
             }

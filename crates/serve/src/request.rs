@@ -1,8 +1,10 @@
 //! What a request asks for: pure, so that every refusal can be tested.
 
 use crate::Reach;
+use crate::workshop::View;
 use std::path::{Component, Path, PathBuf};
 use tiny_http::Method;
+use trueline_model::FindingId;
 
 /// The meaning of a request.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub(crate) enum Target {
     Script,
     /// A file of the report.
     Page(PathBuf),
+    /// An analysis of a finding's program.
+    View(FindingId, View),
     /// Nothing, with status and reason.
     Refused(u16, &'static str),
 }
@@ -30,13 +34,19 @@ pub(crate) fn target_of(method: &Method, host: Option<&str>, url: &str, reach: R
         "/live.json" => Target::Live,
         "/live.js" => Target::Script,
         "/" => Target::Page(PathBuf::from("index.html")),
-        _ => {
+        _ => view_of(path).unwrap_or_else(|| {
             let relative = Path::new(path.trim_start_matches('/'));
             // Names are the report's own: no dots, no escapes, no percent signs to decode.
             let plain = relative.components().all(|c| matches!(c, Component::Normal(_))) && !path.contains('%');
             if plain { Target::Page(relative.to_owned()) } else { Target::Refused(404, "no such page") }
-        }
+        }),
     }
+}
+
+/// `/findings/7/repair.html`.
+fn view_of(path: &str) -> Option<Target> {
+    let (id, name) = path.strip_prefix("/findings/")?.split_once('/')?;
+    Some(Target::View(FindingId(id.parse().ok()?), View::of(name)?))
 }
 
 /// A name that a rebinding attack cannot have: the loopback addresses and `localhost`.
@@ -58,6 +68,13 @@ mod tests {
         assert_eq!(get("localhost:7878", "/"), Target::Page("index.html".into()));
         assert_eq!(get("127.0.0.1:7878", "/findings/3.html?x=1"), Target::Page("findings/3.html".into()));
         assert_eq!(get("[::1]:7878", "/live.json"), Target::Live);
+    }
+
+    #[test]
+    fn analyses_are_found_below_their_finding() {
+        assert_eq!(get("localhost", "/findings/7/repair.html"), Target::View(FindingId(7), View::Repair));
+        assert_eq!(get("localhost", "/findings/7/updates.html"), Target::View(FindingId(7), View::Updates));
+        assert_eq!(get("localhost", "/findings/x/repair.html"), Target::Page("findings/x/repair.html".into()));
     }
 
     #[test]
