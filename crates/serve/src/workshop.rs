@@ -123,9 +123,10 @@ fn make(db: &Path, id: FindingId, view: View) -> Result<String, String> {
             job.arg("--cc").arg(&compiler.id.path).arg("--no-check")
         }
     };
-    job = job.args(program.cflags.iter().map(|flag| format!("--cflag={flag}"))).arg("--html").arg(&page);
+    job = job.args(program.cflags.iter().map(|flag| format!("--cflag={flag}"))).arg("--html").arg(&page).cwd(scratch.path());
     let limits = Limits { wall: Duration::from_secs(120), cpu: Duration::from_secs(60), memory: None, ..Limits::default() };
-    let outcome = job.cwd(scratch.path()).limits(limits).run().map_err(|e| text(&e))?;
+    job = job.limits(limits);
+    let outcome = job.run().map_err(|e| text(&e))?;
     let command = job.command_line().replace(&format!("{}/", scratch.path().display()), "");
     let made = matches!(outcome.exit, Exit::Code(0 | 1)).then(|| std::fs::read_to_string(&page).ok()).flatten();
     let Some(body) = made else {
