@@ -14,10 +14,10 @@ use trueline_store::Store;
 const LEVELS: [&str; 7] = ["-Og", "-O1", "-O2", "-O3", "-Ofast", "-Os", "-Oz"];
 
 /// One unit in so many has a finding with its evidence; in hunts of ours it is one in ten or fewer.
-const FINDING_EVERY: u64 = 20;
+const FINDING_EVERY: i64 = 20;
 
 /// One program in so many is rejected, which drops its units.
-const REJECTED_EVERY: u64 = 50;
+const REJECTED_EVERY: i64 = 50;
 
 /// Compressed evidence of a woven program: two traces of about 150 stops.
 const EVIDENCE_BYTES: usize = 4000;
@@ -43,7 +43,7 @@ fn make_shard(path: &Path, shard: u64, shards: u64, programs: u64) -> rusqlite::
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
          INSERT INTO programs (id, source, seed, mutation, language, rejection)
          SELECT i + 1, 'weave', i * ?2 + ?3, 0, 'c', iif(i % ?4 = 0, 'undefined behaviour: synthetic', NULL) FROM n",
-        rusqlite::params![programs, shards, shard, REJECTED_EVERY],
+        rusqlite::params![programs as i64, shards as i64, shard as i64, REJECTED_EVERY],
     )?;
     for level in LEVELS {
         connection.execute(
