@@ -16,7 +16,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-test: deps lint
+test: deps lint audit
 	$(CARGO) test --workspace --locked --no-fail-fast
 
 test-quick: deps
@@ -43,6 +43,8 @@ dist: build
 	cp README.md LICENSE-APACHE LICENSE-MIT target/dist/trueline/
 	tar -C target/dist -czf target/dist/trueline.tar.gz trueline
 
-# Licences, duplicate and foreign dependencies; needs `cargo install cargo-deny`.
+# Licences, sources, wildcards and duplicates by deny.toml with nothing installed, and cargo-deny with its
+# advisories where it is (`cargo install --locked cargo-deny`).
 audit:
-	$(CARGO) deny check
+	scripts/audit
+	@if $(CARGO) deny --version > /dev/null 2>&1; then $(CARGO) deny check; else echo "cargo-deny is not installed: no advisories were checked"; fi
