@@ -33,6 +33,18 @@ bench: build
 	bench/hunt-cpu.sh
 	bench/mutate-validity.sh
 	bench/repair-kernels.sh
+	$(CARGO) run --release --locked -p trueline-store --example merge_scale -- target/merge-scale 1000000 64
+	TRUELINE_KILLS=200 $(CARGO) test --release --locked -p trueline --test hunt killed_at -- --nocapture
+
+# Memory and open files over 100,000 units with a stub compiler: about ten minutes.
+.PHONY: bench-flat
+bench-flat: build
+	bench/scale-flat.py --out docs/scale-flat.svg
+
+# Ten million executions in all; needs a nightly toolchain and cargo-fuzz. RUNS=10000 for a look.
+.PHONY: fuzz
+fuzz:
+	scripts/fuzz $(or $(RUNS),1000000)
 
 # A tarball with the command, its hook libraries, man pages and completions.
 dist: build

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Memory and open files of a hunt over many units, with a stub compiler so that a day fits into minutes.
 
-usage: bench/scale-flat.py [--units 100000] [--trueline target/release/trueline] [--out docs/scale-flat.svg]
+usage: bench/scale-flat.py [--units 100000] [--trueline target/release/trueline] [--every 2] [--out docs/scale-flat.svg]
 
 The stub is a C program that copies a prebuilt binary with the program's name written into its debug
 information; everything else is the real thing: generator, engine, oracles, database. A hunt with real
@@ -113,6 +113,7 @@ def main():
     parser.add_argument("--units", type=int, default=100_000)
     parser.add_argument("--trueline", default="target/release/trueline")
     parser.add_argument("--jobs", default="2")
+    parser.add_argument("--every", type=float, default=2, help="seconds between samples")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
@@ -124,7 +125,7 @@ def main():
         hunt = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         samples = []
         while hunt.poll() is None:
-            time.sleep(2)
+            time.sleep(args.every)
             try:
                 samples.append(sample(hunt.pid, db))
             except (FileNotFoundError, StopIteration, ProcessLookupError):

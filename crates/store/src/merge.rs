@@ -52,6 +52,8 @@ fn same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
+/// Every join goes from their rows, which are few, to ours by an index: `CROSS JOIN` keeps SQLite to that order, so that
+/// a merge takes as long as what it brings is large, however large the target is.
 fn copy(c: &Connection) -> rusqlite::Result<MergeSummary> {
     c.execute_batch(
         "INSERT OR IGNORE INTO meta SELECT * FROM other.meta;
@@ -66,50 +68,55 @@ fn copy(c: &Connection) -> rusqlite::Result<MergeSummary> {
     c.execute_batch(
         "CREATE TEMP TABLE program_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
          INSERT INTO program_map SELECT o.id, p.id FROM other.programs o
-             JOIN programs p ON p.source = o.source AND p.seed = o.seed AND p.mutation = o.mutation AND p.language = o.language;
+             CROSS JOIN programs p ON p.source = o.source AND p.seed = o.seed AND p.mutation = o.mutation AND p.language = o.language;
          CREATE TEMP TABLE compiler_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
          INSERT INTO compiler_map SELECT o.id, k.id FROM other.compilers o
-             JOIN compilers k ON k.path = o.path AND k.kind = o.kind AND k.version = o.version;
+             CROSS JOIN compilers k ON k.path = o.path AND k.kind = o.kind AND k.version = o.version;
          UPDATE programs SET hash = coalesce(programs.hash, o.hash), rejection = coalesce(programs.rejection, o.rejection)
              FROM other.programs o JOIN program_map m ON m.theirs = o.id
              WHERE m.ours = programs.id AND (o.hash IS NOT NULL OR o.rejection IS NOT NULL);",
     )?;
+    c.execute_batch(&format!(
+        "CREATE TEMP TABLE better (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
+         INSERT INTO better SELECT o.id, u.id FROM other.units o CROSS JOIN program_map pm ON pm.theirs = o.program
+             CROSS JOIN compiler_map cm ON cm.theirs = o.compiler
+             CROSS JOIN units u ON u.program = pm.ours AND u.compiler = cm.ours AND u.opt = o.opt WHERE {theirs} > {ours};",
+        theirs = RANK.replace("state", "o.state"),
+        ours = RANK.replace("state", "u.state"),
+    ))?;
     let completed = c.execute(
-        &format!(
-            "UPDATE units SET state = o.state, attempts = o.attempts, reason = o.reason, reference_steps = o.reference_steps,
-                 optimized_steps = o.optimized_steps, cpu = o.cpu, compile_cpu = o.compile_cpu, finished_at = o.finished_at
-             FROM (SELECT u.*, pm.ours AS program_here, cm.ours AS compiler_here, {RANK} AS rank FROM other.units u
-                   JOIN program_map pm ON pm.theirs = u.program JOIN compiler_map cm ON cm.theirs = u.compiler) o
-             WHERE units.program = o.program_here AND units.compiler = o.compiler_here AND units.opt = o.opt AND o.rank > {RANK_HERE}",
-            RANK_HERE = RANK.replace("state", "units.state")
-        ),
+        "UPDATE units SET state = o.state, attempts = o.attempts, reason = o.reason, reference_steps = o.reference_steps,
+             optimized_steps = o.optimized_steps, cpu = o.cpu, compile_cpu = o.compile_cpu, finished_at = o.finished_at
+         FROM better b CROSS JOIN other.units o ON o.id = b.theirs WHERE units.id = b.ours",
         [],
     )?;
     let units = c.execute(
         "INSERT OR IGNORE INTO units (program, compiler, opt, state, attempts, reason, reference_steps, optimized_steps, cpu, compile_cpu, finished_at)
          SELECT pm.ours, cm.ours, u.opt, u.state, u.attempts, u.reason, u.reference_steps, u.optimized_steps, u.cpu, u.compile_cpu, u.finished_at
-         FROM other.units u JOIN program_map pm ON pm.theirs = u.program JOIN compiler_map cm ON cm.theirs = u.compiler",
+         FROM other.units u CROSS JOIN program_map pm ON pm.theirs = u.program CROSS JOIN compiler_map cm ON cm.theirs = u.compiler",
         [],
     )?;
     c.execute_batch(
         "CREATE TEMP TABLE unit_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL);
-         INSERT INTO unit_map SELECT o.id, u.id FROM other.units o JOIN program_map pm ON pm.theirs = o.program
-             JOIN compiler_map cm ON cm.theirs = o.compiler
-             JOIN units u ON u.program = pm.ours AND u.compiler = cm.ours AND u.opt = o.opt WHERE u.state = 'done';",
+         INSERT INTO unit_map SELECT o.id, u.id FROM other.units o CROSS JOIN program_map pm ON pm.theirs = o.program
+             CROSS JOIN compiler_map cm ON cm.theirs = o.compiler
+             CROSS JOIN units u ON u.program = pm.ours AND u.compiler = cm.ours AND u.opt = o.opt WHERE u.state = 'done';",
     )?;
     let findings = c.execute(
         "INSERT OR IGNORE INTO findings (unit, key, class, kind, document, evidence, found_at)
-         SELECT m.ours, f.key, f.class, f.kind, f.document, f.evidence, f.found_at FROM other.findings f JOIN unit_map m ON m.theirs = f.unit
+         SELECT m.ours, f.key, f.class, f.kind, f.document, f.evidence, f.found_at FROM other.findings f CROSS JOIN unit_map m ON m.theirs = f.unit
          ORDER BY f.id",
         [],
     )?;
     c.execute_batch(
         "INSERT OR IGNORE INTO triage (finding, class, document)
-             SELECT g.id, t.class, t.document FROM other.triage t JOIN other.findings f ON f.id = t.finding
-             JOIN unit_map m ON m.theirs = f.unit JOIN findings g ON g.unit = m.ours AND g.key = f.key;
-         DELETE FROM triage WHERE finding IN (SELECT f.id FROM findings f JOIN units u ON u.id = f.unit WHERE u.state = 'dropped');
-         DELETE FROM findings WHERE unit IN (SELECT id FROM units WHERE state = 'dropped');
-         DROP TABLE program_map; DROP TABLE compiler_map; DROP TABLE unit_map;",
+             SELECT g.id, t.class, t.document FROM other.triage t CROSS JOIN other.findings f ON f.id = t.finding
+             CROSS JOIN unit_map m ON m.theirs = f.unit CROSS JOIN findings g ON g.unit = m.ours AND g.key = f.key;
+         CREATE TEMP TABLE withdrawn AS SELECT u.id FROM program_map m JOIN units u ON u.program = m.ours WHERE u.state = 'dropped';
+         DELETE FROM triage WHERE finding IN (SELECT id FROM findings WHERE unit IN (SELECT id FROM withdrawn));
+         DELETE FROM findings WHERE unit IN (SELECT id FROM withdrawn);
+         DROP TABLE withdrawn;
+         DROP TABLE better; DROP TABLE program_map; DROP TABLE compiler_map; DROP TABLE unit_map;",
     )?;
     Ok(MergeSummary { programs: programs as u64, units: units as u64, completed: completed as u64, findings: findings as u64 })
 }
