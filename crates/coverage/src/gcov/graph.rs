@@ -168,6 +168,22 @@ impl Function {
 mod tests {
     use super::*;
 
+    /// Notes of gcc 12 with one function that announces so many blocks.
+    fn notes_with_blocks(count: u32) -> Vec<u8> {
+        let header = [u32::from_be_bytes(*b"gcno"), u32::from_be_bytes(*b"B22*"), 7, 0];
+        let directory_and_flag = [0, 0];
+        let function = [tag::FUNCTION, 16, 1, 2, 3, 0];
+        let blocks = [tag::BLOCKS, 4, count];
+        header.into_iter().chain(directory_and_flag).chain(function).chain(blocks).flat_map(u32::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn a_file_that_announces_more_blocks_than_it_has_bytes_is_refused() {
+        assert_eq!(Notes::read(&notes_with_blocks(5), Path::new("a.gcno")).unwrap().functions[&1].blocks.len(), 5);
+        let error = Notes::read(&notes_with_blocks(0x00ff_ffff), Path::new("a.gcno")).unwrap_err();
+        assert!(error.to_string().contains("more blocks"), "{error}");
+    }
+
     #[test]
     fn counts_off_the_tree_determine_the_rest() {
         // entry 0 -> 2 -> {3, 4} -> 1 exit; only 2 -> 3 is counted, and the return arc is implicit.

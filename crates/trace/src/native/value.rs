@@ -11,6 +11,9 @@ const LEAVES: i32 = 256;
 /// Largest object that is looked at, as gdb's `max-value-size` is set.
 const LARGEST: u64 = 65536;
 
+/// Where a piece may begin at most in the place it is cut from, in bits: a megabyte.
+const FARTHEST_PIECE: u64 = 8 << 20;
+
 /// An object's bytes; `missing` has a bit set for every bit that has no location.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
@@ -96,6 +99,10 @@ impl Machine<'_> {
         let mut missing = vec![0u8; content.bytes.len()];
         let mut at = 0u64;
         for (bits, offset, place) in pieces {
+            // The offset is a stranger's word too: nothing lies megabytes into the place of one object.
+            if *offset > FARTHEST_PIECE {
+                return Err(Fault::IllFormed(format!("a piece that begins {offset} bits into its place")));
+            }
             let bits = (*bits).min(total - at);
             let source = match place {
                 Place::Nowhere | Place::ImplicitPointer => None,
