@@ -3,28 +3,26 @@
 
 usage: triage-findings.py TRUELINE STORE.db [--gcc 30] [--clang 30] [--versions all|none|CC,…] [--keep FILE.json]
 
-Takes the first findings of distinct classes (one per program, level and invariant) of gcc and of clang from a
-campaign store, explains them with `trueline triage`, and then runs every printed command again in a fresh
+Takes findings of gcc and of clang from a campaign store, as many classes as there are, explains them with `trueline triage`, and then runs every printed command again in a fresh
 process: the first must show the violation, the second must hide it.
 """
-import argparse, collections, json, os, resource, sqlite3, subprocess, sys, tempfile, time
+import argparse, collections, json, math, os, resource, sqlite3, subprocess, sys, tempfile, time
 
 
 def pick(db, family, count):
+    """One finding per program, level, version and invariant, classes that were not taken yet first."""
     rows = sqlite3.connect(db).execute("SELECT id, document, class FROM findings ORDER BY id").fetchall()
-    chosen, seen = [], set()
+    seen, often, candidates = set(), collections.Counter(), []
     for ident, document, klass in rows:
         finding = json.loads(document)
         if finding["compiler"]["kind"] != family or finding.get("fault") != "violation":
             continue
         key = (finding["program"], finding["opt"], finding["compiler"]["version"], finding["invariant"])
-        if key in seen:
-            continue
-        seen.add(key)
-        chosen.append(ident)
-        if len(chosen) == count:
-            break
-    return chosen
+        if key not in seen:
+            seen.add(key)
+            candidates.append((often[klass], ident))
+            often[klass] += 1
+    return sorted(ident for _, ident in sorted(candidates)[:count])
 
 
 def children_cpu():
@@ -39,7 +37,9 @@ def shows(trueline, finding, command, source):
         with open(os.path.join(work, name), "w") as out:
             out.write(source)
         cc = finding["compiler"]["path"]
-        subprocess.run([cc, "-O0", "-g", "-w", name, "-o", "o0"], cwd=work, capture_output=True, timeout=60)
+        reference = [cc, "-O0", "-g", "-w", *finding["cflags"], name, "-o", "o0"]
+        if subprocess.run(reference, cwd=work, capture_output=True, timeout=60).returncode:
+            return None
         built = subprocess.run(["sh", "-c", command], cwd=work, capture_output=True, timeout=60)
         if built.returncode:
             return None
@@ -47,9 +47,9 @@ def shows(trueline, finding, command, source):
         if not check.stdout:
             return None
         sought = finding["violation"]
-        found = [v for run in json.loads(check.stdout)["runs"] for v in run["violations"]]
-        same = lambda v: (v["invariant"], v["line"], v.get("variable")) == (sought["invariant"], sought["line"], sought.get("variable"))
-        return any(map(same, found))
+        found = [v for run in json.loads(check.stdout).get("runs", []) for v in run["violations"]]
+        key = lambda v: (v["invariant"], v["line"], v.get("variable"))
+        return any(key(v) == key(sought) for v in found)
 
 
 def prove(trueline, finding, drafts):
@@ -112,6 +112,10 @@ def report(results):
         cpu = sorted(f["cpu"] for f in mine)
         cells = [roles[r] for r in ("guilty", "enabling", "set", "none", "unswitchable")]
         print(f"| {family} | {' | '.join(map(str, cells))} | {named} of {len(mine)} ({100 * named / len(mine):.0f}%) | {builds[len(builds) // 2]} / {builds[-1]} | {cpu[len(cpu) // 2]:.1f} |")
+    over = [f["id"] for f in shown if f["pass"] and f["pass"]["compilations"] > (80 if f["family"] == "gcc" else 2 * math.log2(max(f["pass"]["of"], 2)) + 4)]
+    print(f"\nsearches over their limit of compilations: {over or 'none'}")
+    updates = collections.Counter(f["update"]["state"] if not f["update"]["errors"] else "wrong update named" for f in shown if f.get("update"))
+    print(f"the pass watched at its execution (clang's line, backtrace and scope violations): {dict(updates)}")
     proofs = [f["proof"] for f in shown if f["proof"] is not None]
     print(f"\nprinted commands show and hide the violation in a fresh process: {sum(proofs)} of {len(proofs)}; reproduce.sh with gdb or lldb alone: {sum(bool(f['reproduced']) for f in shown)} of {len(shown)}")
     print("\n### Findings / unique fingerprints per level\n")

@@ -180,6 +180,17 @@ impl Probe for FaultProbe<'_> {
         let judged = self.judge.judge(setting, flags)?;
         Ok(Probed { presence: self.sought.presence(&judged.shown), command: judged.command.clone(), log: judged.log.clone() })
     }
+
+    fn functions(&self) -> Vec<String> {
+        let Fault::Violation(violation) = &self.sought.0 else { return Vec::new() };
+        let mut functions: Vec<String> = Vec::new();
+        for name in [violation.function.to_string()].into_iter().chain(violation.frames.iter().map(|f| f.to_string())) {
+            if !name.is_empty() && !functions.contains(&name) {
+                functions.push(name);
+            }
+        }
+        functions
+    }
 }
 
 /// One word for a fault: the invariant, or what else it is.

@@ -64,6 +64,49 @@ fn a_clang_bisection_names_the_guilty_execution_within_its_budget() {
 }
 
 #[test]
+fn the_wrong_update_of_a_guilty_pass_is_in_the_bug_draft() {
+    for cc in ["clang-14", "clang-16"] {
+        if !have(&[cc]) {
+            continue;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (path, out) = (program("tail-recursion.c"), dir.path().join("drafts"));
+        let args = ["triage", path.to_str().unwrap(), "--cc", cc, "--opt=-O2", "--versions", "none", "--no-readers", "--only", "line"];
+        let document = json(&trueline(&[&args[..], &["--json", "--out", out.to_str().unwrap()]].concat()));
+        let finding = &document["findings"][0];
+        assert_eq!((&finding["pass"]["role"], &finding["pass"]["name"]), (&"guilty".into(), &"TailCallElimPass".into()), "{document:#}");
+        assert_eq!(finding["source_files"][0], "llvm/lib/Transforms/Scalar/TailRecursionElimination.cpp");
+        // The pass was watched in clang itself, at that execution: it copies the accumulation of line 6 into another case.
+        let update = &finding["update"];
+        assert_eq!((&update["state"], &update["on_the_line"]), (&"watched".into(), &1.into()), "{document:#}");
+        let error = &update["errors"][0];
+        assert_eq!((&error["expected"], &error["observed"]), (&"drop".into(), &"preserve".into()), "{document:#}");
+        assert_eq!((&error["dst"]["line"], &error["function"]), (&6.into(), &"recursion".into()), "{document:#}");
+        let draft = std::fs::read_dir(&out).unwrap().next().unwrap().unwrap().path();
+        let report = std::fs::read_to_string(draft.join("report.md")).unwrap();
+        for part in ["## The update inside the pass", "expected drop, observed preserve", "Drop(", "dropLocation", "-opt-bisect-limit", " program.c -o"] {
+            assert!(report.contains(part), "{part}: {report}");
+        }
+    }
+}
+
+#[test]
+fn a_rustc_bisection_names_the_guilty_execution_within_its_budget() {
+    if !have(&["rustc"]) {
+        return;
+    }
+    let path = program("RUST_PROGRAM");
+    let args = ["triage", path.to_str().unwrap(), "--cc", "rustc", "--opt=-O2", "--versions", "none", "--no-readers", "--json"];
+    let document = json(&trueline(&args));
+    let finding = &document["findings"][0];
+    let pass = &finding["pass"];
+    assert_eq!(pass["role"], "guilty", "{document:#}");
+    let executions = pass["of"].as_f64().unwrap();
+    assert!(pass["compilations"].as_f64().unwrap() <= 2.0 * executions.log2() + 4.0, "{pass:#}");
+    assert!(pass["with"].as_str().unwrap().contains("llvm-args=-opt-bisect-limit="), "{pass:#}");
+}
+
+#[test]
 fn the_scripts_of_a_draft_work_as_a_user_would_run_them() {
     if !have(&["gcc-12", "gdb", "clang-16"]) {
         return;
@@ -143,6 +186,42 @@ fn the_built_in_reducer_keeps_the_fault_and_leaves_the_original_alone() {
     assert_eq!(document["invalid"], serde_json::Value::Null, "{document:#}");
     assert!(document["lines"].as_u64().unwrap() <= 9, "{}", std::fs::read_to_string(&out).unwrap());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn cvise_reduces_through_the_command_line() {
+    if !have(&["gcc-12", "gdb", "clang-16", "cvise"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (path, out) = (dir.path().join("big.c"), dir.path().join("small.c"));
+    let text = format!("int unused = 4;\n{}", std::fs::read_to_string(program("merged-return.c")).unwrap());
+    std::fs::write(&path, &text).unwrap();
+    let args = ["reduce", path.to_str().unwrap(), "--cc", "gcc-12", "--opt=-Og", "--only", "line", "--any-pass", "--tool", "cvise"];
+    let document = json(&trueline(&[&args[..], &["--time", "20", "-o", out.to_str().unwrap(), "--json"]].concat()));
+    assert_eq!((&document["shows"], &document["invalid"]), (&true.into(), &serde_json::Value::Null), "{document:#}");
+    assert!(document["lines"].as_u64() <= document["lines_before"].as_u64(), "{document:#}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn a_draft_with_a_reduced_program_is_about_the_reduced_program() {
+    if !have(&["gcc-12", "gdb", "clang-16"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("drafts");
+    let path = program("merged-return.c");
+    let args = ["triage", path.to_str().unwrap(), "--cc", "gcc-12", "--opt=-O2", "--versions", "none", "--no-readers", "--only", "line"];
+    json(&trueline(&[&args[..], &["--json", "--out", out.to_str().unwrap(), "--reduce", "5"]].concat()));
+    let draft = std::fs::read_dir(&out).unwrap().next().unwrap().unwrap().path();
+    let report = std::fs::read_to_string(draft.join("report.md")).unwrap();
+    assert!(draft.join("reduced.c").is_file() && draft.join("program.c").is_file());
+    assert!(report.contains("## Program (`reduced.c`)"), "{report}");
+    assert_eq!(std::fs::read_to_string(draft.join("program.c")).unwrap(), std::fs::read_to_string(&path).unwrap());
+    let reproduced = Command::new(draft.join("reproduce.sh")).env("CC", "gcc-12").output().unwrap();
+    assert!(reproduced.status.success(), "{report}");
+    assert!(String::from_utf8_lossy(&reproduced.stdout).contains("reduced.c:"));
 }
 
 #[test]

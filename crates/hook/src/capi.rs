@@ -37,7 +37,6 @@ capi! {
     first_block = "LLVMGetFirstBasicBlock": fn(Ref) -> Ref;
     next_block = "LLVMGetNextBasicBlock": fn(Ref) -> Ref;
     function_of_block = "LLVMGetBasicBlockParent": fn(Ref) -> Ref;
-    block_name = "LLVMGetBasicBlockName": fn(Ref) -> *const c_char;
     first_instruction = "LLVMGetFirstInstruction": fn(Ref) -> Ref;
     next_instruction = "LLVMGetNextInstruction": fn(Ref) -> Ref;
     terminator = "LLVMGetBasicBlockTerminator": fn(Ref) -> Ref;

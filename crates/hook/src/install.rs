@@ -256,16 +256,27 @@ fn major_of(path: &str) -> Option<u32> {
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Installs all hooks; the stream says what came of it. Leaves a process without libLLVM alone.
-pub fn install(output: &Path) {
-    let Some(image) = image::find_llvm() else {
-        // The driver of a toolchain is often a shell script: only programs linked with libLLVM matter.
-        return;
-    };
-    let Some(mut stream) = Stream::create(output) else {
-        eprintln!("trueline: cannot write {}", output.display());
-        return;
-    };
+/// Whether a process is the one to watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Installed {
+    /// It has a libLLVM; the stream says what came of it.
+    Here,
+    /// It has none.
+    NotHere,
+}
+
+/// Installs all hooks in a process that has a libLLVM and leaves others alone: the driver of a toolchain is often
+/// a shell script.
+pub fn install(output: &Path) -> Installed {
+    let Some(image) = image::find_llvm() else { return Installed::NotHere };
+    match Stream::create(output) {
+        Some(stream) => install_in(&image, stream),
+        None => eprintln!("trueline: cannot write {}", output.display()),
+    }
+    Installed::Here
+}
+
+fn install_in(image: &Image, mut stream: Stream) {
     stream.write(MAGIC);
     let refuse = |mut stream: Stream, reason: String| {
         let mut encoder = crate::wire::Encoder::default();
@@ -280,15 +291,15 @@ pub fn install(output: &Path) {
         Ok(api) => api,
         Err(symbol) => return refuse(stream, format!("{} does not export {symbol}", image.path)),
     };
-    let targets = Targets::find(&image);
+    let targets = Targets::find(image);
     let missing = targets.missing();
     if let Some(hook) = missing.iter().find(|h| h.required()) {
         return refuse(stream, format!("{} does not export {}", image.path, hook.prefixes()[0]));
     }
-    let Some(mut pool) = Pool::near(&image) else {
+    let Some(mut pool) = Pool::near(image) else {
         return refuse(stream, "no memory within reach of libLLVM".to_owned());
     };
-    let unwinder = Unwinder::new(&image);
+    let unwinder = Unwinder::new(image);
     let all_preserved = capi::lookup("_ZN4llvm17PreservedAnalyses14AllAnalysesKeyE").map_or(0, |at| at as u64);
 
     let mut losses: Vec<String> = missing.iter().map(|h| h.loss().to_owned()).collect();

@@ -61,11 +61,13 @@ pub fn remove_stream(path: &std::path::Path) {
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = {
     extern "C" fn on_load() {
-        if let Some(path) = std::env::var_os(OUTPUT_VARIABLE) {
+        if let Some(path) = std::env::var_os(OUTPUT_VARIABLE)
+            && install::install(std::path::Path::new(&path)) == install::Installed::Here
+        {
             // Children must not write to the same file: a crashing `opt` starts a symbolizer, which has a libLLVM too.
+            // A shell that starts the tool has none and passes the name on.
             // SAFETY: this runs before `main`, when there is no other thread that could read the environment.
             unsafe { std::env::remove_var(OUTPUT_VARIABLE) };
-            install::install(std::path::Path::new(&path));
         }
     }
     on_load

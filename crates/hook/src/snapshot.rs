@@ -3,7 +3,6 @@
 
 use crate::capi::{Api, Ref};
 use crate::wire::Encoder;
-use std::ffi::CStr;
 
 const VOID_KIND: u32 = 0;
 const CALL_OPCODES: [u32; 3] = [45, 5, 67];
@@ -33,7 +32,7 @@ pub fn value_name(api: &Api, value: Ref) -> String {
 /// # Safety
 /// `function` must be a live function of this process's libLLVM.
 pub unsafe fn write(api: &Api, function: Ref, out: &mut Encoder, mut each_location: impl FnMut(Ref, Ref)) {
-    out.u64(function as u64);
+    out.address(function as u64);
     out.text(name_of(api, function));
     // SAFETY: we only walk the lists of a live function, and no other thread changes them.
     unsafe {
@@ -58,11 +57,11 @@ pub unsafe fn write(api: &Api, function: Ref, out: &mut Encoder, mut each_locati
 /// # Safety
 /// `block` must be a live block.
 unsafe fn write_block(api: &Api, block: Ref, out: &mut Encoder, each_location: &mut impl FnMut(Ref, Ref)) {
-    out.u64(block as u64);
+    out.address(block as u64);
     // SAFETY: as above.
     unsafe {
-        let name = (api.block_name)(block);
-        out.text(if name.is_null() { &[] } else { CStr::from_ptr(name).to_bytes() });
+        // A block is a value, at the same address.
+        out.text(name_of(api, block));
         let terminator = (api.terminator)(block);
         let mut decided = 0;
         if terminator.is_null() {
@@ -70,7 +69,7 @@ unsafe fn write_block(api: &Api, block: Ref, out: &mut Encoder, each_location: &
         } else {
             let count = (api.successor_count)(terminator);
             out.u32(count);
-            (0..count).for_each(|i| out.u64((api.successor)(terminator, i) as u64));
+            (0..count).for_each(|i| out.reference((api.successor)(terminator, i) as u64));
             if !(api.is_branch)(terminator).is_null() && (api.is_conditional)(terminator) != 0 {
                 let condition = (api.condition)(terminator);
                 if !(api.is_constant_int)(condition).is_null() {
@@ -78,7 +77,7 @@ unsafe fn write_block(api: &Api, block: Ref, out: &mut Encoder, each_location: &
                 }
             }
         }
-        out.u64(decided);
+        out.optional(decided);
         let instructions = out.count();
         let mut inst = (api.first_instruction)(block);
         while !inst.is_null() {
@@ -101,16 +100,13 @@ unsafe fn write_instruction(api: &Api, inst: Ref, out: &mut Encoder, each_locati
             each_location(inst, location);
         }
         let is_void = NO_RESULT.contains(&opcode) || is_call && (api.type_kind)((api.type_of)(inst)) == VOID_KIND;
-        out.u64(inst as u64);
-        out.u8(opcode as u8);
-        out.u8(u8::from(is_void));
-        out.u64(location as u64);
-        out.text(if is_void { &[] } else { name_of(api, inst) });
+        let name = if is_void { &[] } else { name_of(api, inst) };
         let called = if is_call { (api.called)(inst) } else { std::ptr::null_mut() };
         let is_direct = !called.is_null() && !(api.is_function)(called).is_null();
-        out.text(if is_direct { name_of(api, called) } else { &[] });
+        let callee = if is_direct { name_of(api, called) } else { &[] };
+        out.instruction(inst as u64, opcode as u8, is_void, location as u64, name, callee);
         let operands = (api.operand_count)(inst).clamp(0, MOST_OPERANDS) as u32;
         out.u32(operands);
-        (0..operands).for_each(|i| out.u64((api.operand)(inst, i) as u64));
+        (0..operands).for_each(|i| out.reference((api.operand)(inst, i) as u64));
     }
 }

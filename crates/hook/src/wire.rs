@@ -1,9 +1,10 @@
-//! The record format between the preloaded library and its reader: a magic number, then tagged records,
-//! little endian, strings with a 32-bit length. A file that ends in the middle of a record (the process
+//! The record format between the preloaded library and its reader: a magic number, then tagged records. Numbers
+//! are written with as many bytes as they need, addresses as the distance from a neighbour: what a record costs the
+//! watched process is mostly the copying of its bytes. A file that ends in the middle of a record (the process
 //! crashed) is read up to there.
 
 /// First bytes of every stream; the digit is the format's version.
-pub const MAGIC: &[u8; 8] = b"TLHOOK1\n";
+pub const MAGIC: &[u8; 8] = b"TLHOOK2\n";
 
 /// One record, as read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,11 +177,39 @@ mod tag {
     pub const EVENT: u8 = 9;
 }
 
+/// Flags of an instruction.
+mod flag {
+    pub const VOID: u8 = 1;
+    pub const NAMED: u8 = 2;
+    pub const CALLEE: u8 = 4;
+}
+
+/// The addresses that the next ones are written relative to; every record begins anew.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bases {
+    value: u64,
+    location: u64,
+}
+
+/// Folds a distance to a small number: most are multiples of eight, in either direction. Others must fit 62 bits,
+/// which distances between addresses of a process do.
+fn fold(distance: u64) -> u64 {
+    let signed = distance as i64;
+    let zigzag = |v: i64| ((v << 1) ^ (v >> 63)) as u64;
+    if distance & 7 == 0 { zigzag(signed >> 3) << 1 } else { zigzag(signed) << 1 | 1 }
+}
+
+fn unfold(folded: u64) -> u64 {
+    let unzigzag = |v: u64| ((v >> 1) as i64) ^ -((v & 1) as i64);
+    if folded & 1 == 0 { (unzigzag(folded >> 1) << 3) as u64 } else { unzigzag(folded >> 1) as u64 }
+}
+
 /// Appends records to a buffer.
 #[derive(Debug, Default)]
 pub struct Encoder {
     /// The bytes so far; the owner takes them away.
     pub bytes: Vec<u8>,
+    bases: Bases,
 }
 
 impl Encoder {
@@ -188,22 +217,51 @@ impl Encoder {
     pub fn u8(&mut self, v: u8) {
         self.bytes.push(v);
     }
+    /// A number, seven bits at a time.
+    pub fn number(&mut self, mut v: u64) {
+        while v >= 0x80 {
+            self.bytes.push(v as u8 | 0x80);
+            v >>= 7;
+        }
+        self.bytes.push(v as u8);
+    }
     /// 32 bits.
     pub fn u32(&mut self, v: u32) {
-        self.bytes.extend_from_slice(&v.to_le_bytes());
+        self.number(u64::from(v));
     }
     /// 64 bits.
     pub fn u64(&mut self, v: u64) {
-        self.bytes.extend_from_slice(&v.to_le_bytes());
+        self.number(v);
+    }
+    /// The address of a block, a function or an instruction: from now on others are written relative to it.
+    pub fn address(&mut self, v: u64) {
+        self.number(fold(v.wrapping_sub(self.bases.value)));
+        self.bases.value = v;
+    }
+    /// The address of a value that is mentioned.
+    pub fn reference(&mut self, v: u64) {
+        self.number(fold(v.wrapping_sub(self.bases.value)));
+    }
+    /// The address of a value that may be absent.
+    pub fn optional(&mut self, v: u64) {
+        self.number(if v == 0 { 0 } else { fold(v.wrapping_sub(self.bases.value)) + 1 });
+    }
+    /// The address of a location, 0 for none; neighbours mostly share theirs.
+    pub fn location(&mut self, v: u64) {
+        if v == 0 {
+            return self.u8(0);
+        }
+        self.number(fold(v.wrapping_sub(self.bases.location)) + 1);
+        self.bases.location = v;
     }
     /// Text.
     pub fn text(&mut self, v: &[u8]) {
-        self.u32(v.len() as u32);
+        self.number(v.len() as u64);
         self.bytes.extend_from_slice(v);
     }
     /// A list's length that is not known yet, to be counted up; gives its place.
     pub fn count(&mut self) -> usize {
-        self.u32(0);
+        self.bytes.extend_from_slice(&[0; 4]);
         self.bytes.len() - 4
     }
     /// Counts one more item of the list whose length is at `place`.
@@ -212,8 +270,20 @@ impl Encoder {
         let count = u32::from_le_bytes([field[0], field[1], field[2], field[3]]) + 1;
         field.copy_from_slice(&count.to_le_bytes());
     }
+    /// The head of an instruction; operands follow.
+    pub fn instruction(&mut self, at: u64, opcode: u8, is_void: bool, location: u64, name: &[u8], callee: &[u8]) {
+        self.address(at);
+        let named = if name.is_empty() { 0 } else { flag::NAMED };
+        let calls = if callee.is_empty() { 0 } else { flag::CALLEE };
+        self.bytes.extend_from_slice(&[opcode, named | calls | if is_void { flag::VOID } else { 0 }]);
+        self.location(location);
+        for text in [name, callee].into_iter().filter(|t| !t.is_empty()) {
+            self.text(text);
+        }
+    }
     /// The head of a snapshot, whose function the caller writes.
     pub fn snapshot(&mut self, id: u32) {
+        self.bases = Bases::default();
         self.u8(tag::SNAPSHOT);
         self.u32(id);
     }
@@ -224,6 +294,7 @@ impl Encoder {
 
     /// Appends one record.
     pub fn record(&mut self, record: &Record) {
+        self.bases = Bases::default();
         match record {
             Record::Header { major, library, losses } => {
                 self.u8(tag::HEADER);
@@ -272,35 +343,32 @@ impl Encoder {
             Record::Event { kind, inst, other, stack } => {
                 self.u8(tag::EVENT);
                 self.u8(*kind as u8);
-                self.u64(*inst);
-                self.u64(*other);
+                self.address(*inst);
+                self.optional(*other);
                 self.u32(*stack);
             }
         }
     }
 
     fn function(&mut self, function: &FunctionRecord) {
-        self.u64(function.at);
+        self.address(function.at);
         self.text(function.name.as_bytes());
         self.u8(u8::from(function.has_subprogram));
         self.u32(function.unnamed_arguments);
-        self.u32(function.blocks.len() as u32);
+        let blocks = self.count();
         for block in &function.blocks {
-            self.u64(block.at);
+            self.increment(blocks);
+            self.address(block.at);
             self.text(block.name.as_bytes());
             self.u32(block.successors.len() as u32);
-            block.successors.iter().for_each(|s| self.u64(*s));
-            self.u64(block.decided);
-            self.u32(block.instructions.len() as u32);
+            block.successors.iter().for_each(|s| self.reference(*s));
+            self.optional(block.decided);
+            let instructions = self.count();
             for inst in &block.instructions {
-                self.u64(inst.at);
-                self.u8(inst.opcode);
-                self.u8(u8::from(inst.is_void));
-                self.u64(inst.location);
-                self.text(inst.name.as_bytes());
-                self.text(inst.callee.as_bytes());
+                self.increment(instructions);
+                self.instruction(inst.at, inst.opcode, inst.is_void, inst.location, inst.name.as_bytes(), inst.callee.as_bytes());
                 self.u32(inst.operands.len() as u32);
-                inst.operands.iter().for_each(|o| self.u64(*o));
+                inst.operands.iter().for_each(|o| self.reference(*o));
             }
         }
     }
@@ -310,12 +378,13 @@ impl Encoder {
 #[derive(Debug)]
 pub struct Decoder<'a> {
     bytes: &'a [u8],
+    bases: Bases,
 }
 
 impl<'a> Decoder<'a> {
     /// A decoder of a stream, `None` when it does not begin with the magic number.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
-        bytes.strip_prefix(MAGIC.as_slice()).map(|bytes| Self { bytes })
+        bytes.strip_prefix(MAGIC.as_slice()).map(|bytes| Self { bytes, bases: Bases::default() })
     }
 
     fn u8(&mut self) -> Option<u8> {
@@ -324,14 +393,43 @@ impl<'a> Decoder<'a> {
         Some(*first)
     }
     fn u32(&mut self) -> Option<u32> {
-        let (head, rest) = self.bytes.split_first_chunk::<4>()?;
-        self.bytes = rest;
-        Some(u32::from_le_bytes(*head))
+        u32::try_from(self.u64()?).ok()
     }
     fn u64(&mut self) -> Option<u64> {
-        let (head, rest) = self.bytes.split_first_chunk::<8>()?;
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+    fn address(&mut self) -> Option<u64> {
+        self.bases.value = self.reference()?;
+        Some(self.bases.value)
+    }
+    fn reference(&mut self) -> Option<u64> {
+        Some(unfold(self.u64()?).wrapping_add(self.bases.value))
+    }
+    fn optional(&mut self) -> Option<u64> {
+        let coded = self.u64()?;
+        Some(if coded == 0 { 0 } else { unfold(coded - 1).wrapping_add(self.bases.value) })
+    }
+    fn location(&mut self) -> Option<u64> {
+        let coded = self.u64()?;
+        if coded == 0 {
+            return Some(0);
+        }
+        self.bases.location = unfold(coded - 1).wrapping_add(self.bases.location);
+        Some(self.bases.location)
+    }
+    /// A list whose length was counted up in place.
+    fn counted<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let (head, rest) = self.bytes.split_first_chunk::<4>()?;
         self.bytes = rest;
-        Some(u64::from_le_bytes(*head))
+        (0..u32::from_le_bytes(*head)).map(|_| item(self)).collect()
     }
     fn text(&mut self) -> Option<String> {
         let length = self.u32()? as usize;
@@ -340,36 +438,37 @@ impl<'a> Decoder<'a> {
         Some(String::from_utf8_lossy(head).into_owned())
     }
     fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let length = self.u32()? as usize;
-        (0..length).map(|_| item(self)).collect()
+        (0..self.u32()?).map(|_| item(self)).collect()
     }
 
     fn function(&mut self) -> Option<FunctionRecord> {
+        self.bases = Bases::default();
         Some(FunctionRecord {
-            at: self.u64()?,
+            at: self.address()?,
             name: self.text()?,
             has_subprogram: self.u8()? != 0,
             unnamed_arguments: self.u32()?,
-            blocks: self.list(|d| {
-                Some(BlockRecord {
-                    at: d.u64()?,
-                    name: d.text()?,
-                    successors: d.list(Self::u64)?,
-                    decided: d.u64()?,
-                    instructions: d.list(|d| {
-                        Some(InstructionRecord {
-                            at: d.u64()?,
-                            opcode: d.u8()?,
-                            is_void: d.u8()? != 0,
-                            location: d.u64()?,
-                            name: d.text()?,
-                            callee: d.text()?,
-                            operands: d.list(Self::u64)?,
-                        })
-                    })?,
-                })
-            })?,
+            blocks: self.counted(Self::block)?,
         })
+    }
+
+    fn block(&mut self) -> Option<BlockRecord> {
+        Some(BlockRecord {
+            at: self.address()?,
+            name: self.text()?,
+            successors: self.list(Self::reference)?,
+            decided: self.optional()?,
+            instructions: self.counted(Self::instruction)?,
+        })
+    }
+
+    fn instruction(&mut self) -> Option<InstructionRecord> {
+        let (at, opcode, flags) = (self.address()?, self.u8()?, self.u8()?);
+        let location = self.location()?;
+        let mut text_if = |wanted: u8| if flags & wanted != 0 { self.text() } else { Some(String::new()) };
+        let (name, callee) = (text_if(flag::NAMED)?, text_if(flag::CALLEE)?);
+        let operands = self.list(Self::reference)?;
+        Some(InstructionRecord { at, opcode, is_void: flags & flag::VOID != 0, location, name, callee, operands })
     }
 
     fn record(&mut self) -> Option<Record> {
@@ -390,7 +489,8 @@ impl<'a> Decoder<'a> {
             tag::PASS_FINISH => Record::PassFinish { after: self.list(Self::u32)? },
             tag::PASS_ABANDONED => Record::PassAbandoned,
             tag::EVENT => {
-                Record::Event { kind: EventKind::from_u8(self.u8()?)?, inst: self.u64()?, other: self.u64()?, stack: self.u32()? }
+                self.bases = Bases::default();
+                Record::Event { kind: EventKind::from_u8(self.u8()?)?, inst: self.address()?, other: self.optional()?, stack: self.u32()? }
             }
             _ => return None,
         })
@@ -436,7 +536,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let mut encoder = Encoder { bytes: MAGIC.to_vec() };
+        let mut encoder = Encoder { bytes: MAGIC.to_vec(), ..Encoder::default() };
         sample().iter().for_each(|r| encoder.record(r));
         let read: Vec<Record> = Decoder::new(&encoder.bytes).unwrap().collect();
         assert_eq!(read, sample());
@@ -444,11 +544,32 @@ mod tests {
 
     #[test]
     fn a_stream_cut_anywhere_gives_a_prefix_of_its_records() {
-        let mut encoder = Encoder { bytes: MAGIC.to_vec() };
+        let mut encoder = Encoder { bytes: MAGIC.to_vec(), ..Encoder::default() };
         sample().iter().for_each(|r| encoder.record(r));
         for end in MAGIC.len()..encoder.bytes.len() {
             let read: Vec<Record> = Decoder::new(&encoder.bytes[..end]).unwrap().collect();
             assert!(read.len() < sample().len() && read == sample()[..read.len()], "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn distances_of_any_size_and_alignment_come_back() {
+        for distance in [
+            0u64,
+            1,
+            7,
+            8,
+            24,
+            1 << 40,
+            u64::MAX,
+            0u64.wrapping_sub(64),
+            0x7fff_ffff_ffff_fff8,
+            1 << 63,
+            (1 << 47) + 1,
+            0u64.wrapping_sub((1 << 47) + 1),
+            0x5555_1234_5679,
+        ] {
+            assert_eq!(unfold(fold(distance)), distance, "{distance:#x}");
         }
     }
 

@@ -12,6 +12,7 @@
 
 mod archive;
 pub mod batch;
+mod execution;
 pub mod flow;
 pub mod history;
 pub mod judge;
@@ -30,6 +31,7 @@ pub mod site;
 mod skeleton;
 
 pub use batch::Batch;
+pub use execution::{Execution, Watched, analyze_execution, is_code_generation};
 pub use judge::{ErrorKind, Operation};
 pub use pairs::Manipulation;
 pub use report::{Detail, FileReport, Problem, ProblemKind, Report, UpdateError};

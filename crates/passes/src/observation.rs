@@ -102,6 +102,8 @@ pub struct PassRun {
     pub after: Vec<Arc<FunctionRecord>>,
     /// What it did.
     pub events: Vec<Event>,
+    /// Its number among all passes that ran to their end, from 1.
+    pub number: usize,
 }
 
 /// Everything that one run of `opt` showed.
@@ -117,6 +119,8 @@ pub struct Observation {
     pub runs: Vec<PassRun>,
     /// How many passes ran in all.
     pub passes_run: usize,
+    /// The number of the last run of each pass, whether it manipulated something or not.
+    pub last_runs: HashMap<String, usize>,
     /// The pass that was running when the stream ended: where `opt` crashed.
     pub unfinished: Option<PassRun>,
     /// Call stacks: (return address, function), relative to the library.
@@ -166,9 +170,10 @@ impl Observation {
                 }
                 Record::PassFinish { after } => {
                     seen.passes_run += 1;
-                    if let Some(mut run) = running.take()
-                        && !after.is_empty()
-                    {
+                    let Some(mut run) = running.take() else { continue };
+                    run.number = seen.passes_run;
+                    seen.last_runs.insert(run.pass.clone(), run.number);
+                    if !after.is_empty() {
                         run.after = list(&after, &snapshots);
                         seen.runs.push(run);
                     }

@@ -24,5 +24,5 @@ pub use doctor::{Diagnosis, REQUIREMENTS, Requirement, diagnose};
 pub use job::{Exit, Job, JobError, Limits, Outcome, Traced};
 pub use private_root::{FetchOptions, PrivateRoot, PrivateRootError, PrivateRoots};
 pub use scratch::{Scratch, sweep_stale};
-pub use tool::{Compiler, Launcher, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers};
+pub use tool::{Compiler, Launcher, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers, installed_optimizers};
 pub use usage::cpu_time;

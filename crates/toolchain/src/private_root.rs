@@ -1,4 +1,4 @@
-//! Compilers from other Debian suites, each in a directory of its own, run through its own loader.
+//! Compilers, and LLVM's `opt`, from other Debian suites, each in a directory of its own, run through its own loader.
 //!
 //! apt does the resolving, the downloading and the verification (signed release file, then checksums)
 //! with state, cache and sources of its own; `dpkg -x` unpacks. The programs that matter become small
@@ -8,7 +8,7 @@
 //!
 //! Deliberately absent: anything system-wide. Removing the directory removes the toolchain.
 
-use crate::{Compiler, Exit, Job, JobError, Limits, find_compiler};
+use crate::{Exit, Job, JobError, Limits, ToolKind, find_compiler, find_tool};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -30,7 +30,7 @@ const SKIPPED: [&str; 8] = ["binutils", "libbinutils", "perl", "libperl", "linux
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateRootError {
     /// Not a name that we can fetch.
-    #[error("`{0}` is not something to fetch; use clang-N or gcc-N, for instance clang-18")]
+    #[error("`{0}` is not something to fetch; use clang-N, gcc-N or opt-N, for instance clang-18")]
     BadName(String),
     /// It is there already.
     #[error("{name} is there already, in {dir}; `trueline toolchains remove {name}` removes it", dir = dir.display())]
@@ -110,7 +110,7 @@ pub enum PrivateRootError {
 /// A fetched toolchain.
 #[derive(Clone, Debug)]
 pub struct PrivateRoot {
-    /// Its name, `clang-18`.
+    /// Its name, `clang-18` or `opt-18`.
     pub name: String,
     /// The suite it came from.
     pub suite: String,
@@ -188,9 +188,9 @@ impl PrivateRoots {
         Ok(root)
     }
 
-    /// Fetches `clang-N` or `gcc-N`, tries it on a program, and only then makes it visible.
-    pub fn fetch(&self, name: &str, options: &FetchOptions, progress: &dyn Fn(&str)) -> Result<(PrivateRoot, Compiler), PrivateRootError> {
-        if !matches!(family(name), "clang" | "gcc") || number(name).is_none() {
+    /// Fetches `clang-N`, `gcc-N` or `opt-N`, tries it on a program, and only then makes it visible.
+    pub fn fetch(&self, name: &str, options: &FetchOptions, progress: &dyn Fn(&str)) -> Result<PrivateRoot, PrivateRootError> {
+        if !matches!(family(name), "clang" | "gcc" | "opt") || number(name).is_none() {
             return Err(PrivateRootError::BadName(name.to_owned()));
         }
         if let Some(root) = self.read(name) {
@@ -199,7 +199,7 @@ impl PrivateRoots {
         let mirror = options.mirror.clone().unwrap_or_else(|| DEFAULT_MIRROR.to_owned());
         let (apt, version) = self.find_suite(name, &mirror, options.suite.as_deref(), progress)?;
         progress(&format!("downloading {name} {version} from {}", apt.suite));
-        let packages = apt.download(name)?;
+        let packages = apt.download(&package_of(name))?;
         let dir = self.dir.join(name);
         // A directory without a manifest is what an interrupted fetch left behind.
         let _ = fs::remove_dir_all(&dir);
@@ -219,7 +219,7 @@ impl PrivateRoots {
         apt: &Apt,
         packages: &[PathBuf],
         progress: &dyn Fn(&str),
-    ) -> Result<(PrivateRoot, Compiler), PrivateRootError> {
+    ) -> Result<PrivateRoot, PrivateRootError> {
         let dir = self.dir.join(name);
         fs::create_dir_all(&dir).map_err(at(&dir))?;
         for (index, package) in packages.iter().enumerate() {
@@ -237,12 +237,13 @@ impl PrivateRoots {
         let _ = fs::remove_file(&link);
         symlink(format!("../{name}/usr/bin/{name}"), &link).map_err(at(&link))?;
         progress(&format!("trying {name}"));
-        let compiler = try_out(name, &link)?;
+        match family(name) {
+            "opt" => try_optimizer(name, &link)?,
+            _ => try_compiler(name, &link)?,
+        }
         let manifest = dir.join("manifest");
         fs::write(&manifest, format!("suite={}\nversion={version}\n", apt.suite)).map_err(at(&manifest))?;
-        let root =
-            self.read(name).ok_or_else(|| PrivateRootError::Unusable { name: name.to_owned(), message: "no manifest".to_owned() })?;
-        Ok((root, compiler))
+        self.read(name).ok_or_else(|| PrivateRootError::Unusable { name: name.to_owned(), message: "no manifest".to_owned() })
     }
 
     fn find_suite(&self, name: &str, mirror: &str, only: Option<&str>, progress: &dyn Fn(&str)) -> Result<(Apt, String), PrivateRootError> {
@@ -260,7 +261,7 @@ impl PrivateRoots {
                 }
                 Err(error) => return Err(error),
             }
-            if let Some(version) = apt.candidate(name)? {
+            if let Some(version) = apt.candidate(&package_of(name))? {
                 return Ok((apt, version));
             }
             have.extend(apt.compilers()?);
@@ -298,6 +299,11 @@ fn family(name: &str) -> &str {
 fn number(name: &str) -> Option<u32> {
     let (_, number) = name.split_once('-')?;
     number.parse().ok()
+}
+
+/// The Debian package that brings it: `opt` comes with LLVM's tools.
+fn package_of(name: &str) -> String {
+    name.strip_prefix("opt-").map_or_else(|| name.to_owned(), |number| format!("llvm-{number}"))
 }
 
 fn last_lines(text: &str) -> String {
@@ -449,6 +455,9 @@ impl Wrapping {
             let script = "case \"$1\" in -cc1*) set -- \"$@\" ;; *) set -- -no-canonical-prefixes \"$@\" ;; esac\n";
             return self.wrap(&driver, script);
         }
+        if family(&self.name) == "opt" {
+            return self.wrap(&driver, "");
+        }
         for base in ["usr/libexec/gcc", "usr/lib/gcc"] {
             for part in ["cc1", "collect2", "lto-wrapper", "lto1"] {
                 let path = self.root.join(base).join(ARCH).join(version.to_string()).join(part);
@@ -492,7 +501,7 @@ fn remove_c_library(dir: &Path) -> Result<(), PrivateRootError> {
 }
 
 /// Compiles, links and runs a program with system headers.
-fn try_out(name: &str, program: &Path) -> Result<Compiler, PrivateRootError> {
+fn try_compiler(name: &str, program: &Path) -> Result<(), PrivateRootError> {
     let unusable = |message: String| PrivateRootError::Unusable { name: name.to_owned(), message };
     let compiler = find_compiler(&program.to_string_lossy()).map_err(|e| unusable(e.to_string()))?;
     let scratch = crate::Scratch::new().map_err(|e| unusable(e.to_string()))?;
@@ -504,7 +513,19 @@ fn try_out(name: &str, program: &Path) -> Result<Compiler, PrivateRootError> {
     if !outcome.success() || outcome.stdout != b"8" {
         return Err(unusable("a program it compiled does not run".to_owned()));
     }
-    Ok(compiler)
+    Ok(())
+}
+
+/// Runs a pass on a module.
+fn try_optimizer(name: &str, program: &Path) -> Result<(), PrivateRootError> {
+    let unusable = |message: String| PrivateRootError::Unusable { name: name.to_owned(), message };
+    let tool = find_tool(ToolKind::Opt, Some(&program.to_string_lossy())).map_err(|e| unusable(e.to_string()))?;
+    let module = "define i32 @f(i32 %x) {\n  %y = add i32 %x, 0\n  ret i32 %y\n}\n";
+    let outcome = tool.job().args(["-passes=instsimplify", "-S", "-o", "-"]).stdin(module).run()?;
+    if !outcome.success() || outcome.stdout_text().contains("add i32") {
+        return Err(unusable(last_lines(&outcome.stderr_text())));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

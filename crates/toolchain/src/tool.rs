@@ -163,11 +163,20 @@ fn major(version: &str) -> u32 {
 }
 
 /// Finds a tool. `spec` is a name (`gdb`, `lldb-16`) or a path; `None` means the plain name, then the
-/// newest versioned one on PATH.
+/// newest versioned one on PATH; of `opt`, whose plain name is whatever a distribution defaults to, the newest of all.
 pub fn find_tool(kind: ToolKind, spec: Option<&str>) -> Result<Tool, ToolError> {
     let path = match spec {
         Some(spec) => locate(spec),
-        None => locate(kind.program()).or_else(|| versioned(kind.program()).into_iter().next_back().map(|(_, path)| path)),
+        None => {
+            let newest = || versioned(kind.program()).into_iter().next_back();
+            match (kind, locate(kind.program()), newest()) {
+                (ToolKind::Opt, Some(plain), Some((number, path))) => {
+                    let plain_is_newer = version_of(&plain).is_ok_and(|version| major(&version) > number);
+                    Some(if plain_is_newer { plain } else { path })
+                }
+                (_, plain, newest) => plain.or(newest.map(|(_, path)| path)),
+            }
+        }
     };
     let missing = || ToolError::Missing { name: spec.unwrap_or(kind.program()).to_owned(), package: package_of(spec, kind.package()) };
     let path = path.ok_or_else(missing)?;
@@ -199,6 +208,20 @@ pub fn installed_compilers() -> Vec<Compiler> {
     let mut compilers: Vec<_> = found.into_values().collect();
     compilers.sort_by_key(|c| (c.id.kind, c.major(), c.id.version.clone()));
     compilers
+}
+
+/// Every `opt-N` and the plain `opt`, on PATH or fetched, one per real file, oldest first.
+pub fn installed_optimizers() -> Vec<Tool> {
+    let mut found: BTreeMap<PathBuf, Tool> = BTreeMap::new();
+    for path in versioned("opt").into_values().chain(locate("opt")) {
+        let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if let (false, Ok(tool)) = (found.contains_key(&real), find_tool(ToolKind::Opt, Some(&path.to_string_lossy()))) {
+            found.insert(real, tool);
+        }
+    }
+    let mut tools: Vec<Tool> = found.into_values().collect();
+    tools.sort_by_key(|t| (t.major(), t.version.clone()));
+    tools
 }
 
 fn package_of(spec: Option<&str>, fallback: &str) -> String {

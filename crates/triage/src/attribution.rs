@@ -49,6 +49,12 @@ impl Attribution {
         Self { role, name: None, execution: None, of: 0, function: None, with, without: None, evidence, builds: 0 }
     }
 
+    /// What [`Attribution::execution`] counts: gcc names its passes with their family in front.
+    pub fn step_name(&self) -> &'static str {
+        let of_gcc = self.name.as_ref().is_some_and(|n| ["tree-", "rtl-", "ipa-"].iter().any(|family| n.0.starts_with(family)));
+        if of_gcc { "change" } else { "execution" }
+    }
+
     /// The pass as a fingerprint writes it: its name without the number of its instance in the pipeline,
     /// which changes from version to version.
     pub fn fingerprint_name(&self) -> Option<PassName> {
@@ -120,6 +126,9 @@ pub fn confirm(cached: &CachedProbe<'_>, setting: &Setting, expected: &str) -> R
     {
         let shown = cached.probe(setting, &[])?.presence == Presence::Present;
         return Ok(shown && cached.probe(setting, &flags)?.presence == Presence::Absent);
+    }
+    if matches!(setting.compiler.id.kind, CompilerKind::Clang | CompilerKind::Rustc) {
+        return Ok(llvm::confirm(cached, setting, expected)?);
     }
     match attribute(cached, setting) {
         Ok(attribution) => Ok(attribution.name.is_some_and(|n| n.0 == expected)),

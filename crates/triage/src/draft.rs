@@ -34,6 +34,10 @@ pub struct Draft<'a> {
     pub verdict: Option<(Verdict, String)>,
     /// The wrong part of the debug information, as a dump.
     pub dwarf: Option<&'a str>,
+    /// The wrong update inside the pass, in Markdown, if the pass was watched.
+    pub update: Option<&'a str>,
+    /// What to do next where no pass is known, in Markdown.
+    pub next: Option<&'a str>,
     /// Text of `interesting.sh`.
     pub interesting: &'a str,
 }
@@ -238,7 +242,13 @@ fn report(draft: &Draft<'_>) -> String {
         let _ = writeln!(text, "## Debug information\n\n```\n{}\n```\n", dwarf.trim_end());
     }
     if let Some(attribution) = draft.attribution {
-        text.push_str(&pass_section(attribution));
+        text.push_str(&pass_section(attribution, &draft.program.name, &shown_file(draft)));
+    }
+    if let Some(update) = draft.update {
+        let _ = writeln!(text, "## The update inside the pass\n\n{}\n", update.trim_end());
+    }
+    if let Some(next) = draft.next {
+        let _ = writeln!(text, "## Where in the compiler\n\n{}\n", next.trim_end());
     }
     if let Some(fingerprint) = draft.fingerprint {
         let _ = writeln!(text, "## Versions at {}\n\n| version | |\n|---|---|", draft.opt);
@@ -250,7 +260,9 @@ fn report(draft: &Draft<'_>) -> String {
     text
 }
 
-fn pass_section(attribution: &Attribution) -> String {
+/// The pass and its two commands, in which the program has the name of its file in the draft.
+fn pass_section(attribution: &Attribution, name: &str, file: &str) -> String {
+    let renamed = |command: &str| command.split(' ').map(|word| if word == name { file } else { word }).collect::<Vec<_>>().join(" ");
     let mut text = String::new();
     let role = match attribution.role {
         PassRole::Guilty => "guilty pass",
@@ -259,16 +271,17 @@ fn pass_section(attribution: &Attribution) -> String {
         PassRole::None => "present without any optional pass",
         PassRole::Unswitchable => "cannot be switched off",
     };
-    let name = attribution.name.as_ref().map_or(String::new(), |n| format!(": `{}`", n.0));
+    let pass = attribution.name.as_ref().map_or(String::new(), |n| format!(": `{}`", n.0));
     let place = match (attribution.execution, &attribution.function) {
-        (Some(n), Some(function)) => format!(" (execution {n} of {}, on `{function}`)", attribution.of),
+        (Some(n), Some(function)) => format!(" ({} {n} of {}, on `{function}`)", attribution.step_name(), attribution.of),
         (Some(n), None) => format!(" (change {n} of {})", attribution.of),
+        (None, Some(function)) => format!(" (on `{function}`)"),
         _ => String::new(),
     };
-    let _ = writeln!(text, "## Pass\n\n{role}{name}{place}: {}.\n", attribution.evidence);
-    let _ = writeln!(text, "```\n# shows it\n{}", attribution.with.command);
+    let _ = writeln!(text, "## Pass\n\n{role}{pass}{place}: {}.\n", attribution.evidence);
+    let _ = writeln!(text, "```\n# shows it\n{}", renamed(&attribution.with.command));
     if let Some(without) = &attribution.without {
-        let _ = writeln!(text, "# hides it\n{without}");
+        let _ = writeln!(text, "# hides it\n{}", renamed(without));
     }
     let _ = writeln!(text, "```\n");
     text

@@ -13,6 +13,7 @@ mod gcc;
 mod known;
 mod llvm;
 mod probe;
+mod source;
 mod verdict;
 
 pub use attribution::{AttributeError, Attribution, Show, attribute, confirm};
@@ -23,4 +24,5 @@ pub use gcc::{GccPass, PassKind, parse_pass_dump};
 pub use known::{KnownBug, KnownBugs, KnownError, entry_text};
 pub use llvm::{PassExecution, parse_bisect_log};
 pub use probe::{CachedProbe, Presence, Probe, ProbeError, Probed, Setting};
+pub use source::source_of;
 pub use verdict::{Reading, judge};

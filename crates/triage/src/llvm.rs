@@ -105,6 +105,32 @@ pub(crate) fn bisect(cached: &CachedProbe<'_>, setting: &Setting, full: &Probed)
     Ok(named(PassRole::Guilty, &executions, shown, hidden, evidence, full))
 }
 
+/// Whether an execution of `expected` is the first whose effect makes the fault appear. Only the boundaries around
+/// executions of that pass are asked, which a whole bisection would reach last.
+pub(crate) fn confirm(cached: &CachedProbe<'_>, setting: &Setting, expected: &str) -> Result<bool, ProbeError> {
+    let kind = setting.compiler.id.kind;
+    let full = cached.probe(setting, &listing_flags(kind))?;
+    if full.presence != Presence::Present {
+        return Ok(false);
+    }
+    let candidates: Vec<u64> = parse_bisect_log(&full.log).into_iter().filter(|e| e.name == expected).map(|e| e.number).collect();
+    let at = |limit: u64| cached.probe(setting, &limit_flags(kind, limit as i64)).map(|p| p.presence);
+    // The first candidate behind which it shows.
+    let (mut low, mut high) = (0, candidates.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match at(candidates[middle])? {
+            Presence::Present => high = middle,
+            Presence::Absent => low = middle + 1,
+            Presence::Unjudged(_) => return Ok(false),
+        }
+    }
+    match candidates.get(low) {
+        Some(first) => Ok(at(first - 1)? == Presence::Absent),
+        None => Ok(false),
+    }
+}
+
 /// Takes the answers of one round, keeping an interval that begins hidden and ends shown.
 fn narrow(hidden: &mut (u64, Probed), shown: &mut (u64, Probed), answers: Vec<(u64, Probed)>) {
     // Lowest cut first: the earliest execution that shows it wins, later answers no longer matter.

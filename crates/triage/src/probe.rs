@@ -46,6 +46,11 @@ pub struct ProbeError(pub String);
 pub trait Probe: Sync {
     /// Builds with `flags` added and looks whether the fault shows.
     fn probe(&self, setting: &Setting, flags: &[String]) -> Result<Probed, ProbeError>;
+
+    /// Functions of the program in which the fault shows, innermost first; asked to name the one that a pass spoilt.
+    fn functions(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 type Key = (std::path::PathBuf, OptLevel, Vec<String>);
@@ -90,5 +95,9 @@ impl Probe for CachedProbe<'_> {
         let probed = self.inner.probe(setting, flags)?;
         self.answers.lock().unwrap_or_else(|e| e.into_inner()).insert(key, probed.clone());
         Ok(probed)
+    }
+
+    fn functions(&self) -> Vec<String> {
+        self.inner.functions()
     }
 }

@@ -1,6 +1,6 @@
 //! `trueline reduce`: the smallest program that shows the same fault with the same pass behind it.
 
-use super::triage::{shows_expected, triage_one};
+use super::triage::{pass_of, shows_expected, triage_one};
 use crate::exit::Ending;
 use crate::fault::{Looking, describe, kind_of, read_program};
 use anyhow::{Context, bail};
@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_generate::Filter;
-use trueline_model::{Answer, EngineKind, FindingId, Interesting, OptLevel, Policy, Program, SeamError};
+use trueline_model::{Answer, EngineKind, Fault, FindingId, Interesting, OptLevel, Policy, Program, SeamError};
 use trueline_reduce::{Builtin, External, ExternalTool, Progress, ReduceEnd, ReduceError, Reduced, Watch, count_lines};
 use trueline_store::Store;
 use trueline_toolchain::{ToolKind, find_compiler, find_tool};
@@ -72,11 +72,12 @@ pub enum ToolChoice {
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let looking = Looking { engine: args.engine, policy: args.policy };
-    let (program, setting, kind, output) = starting_point(&args, &looking)?;
+    let Start { program, setting, fault, output } = starting_point(&args, &looking)?;
+    let kind = kind_of(&fault).to_owned();
     if program.language != trueline_model::Language::C {
         bail!("{}: only C programs can be reduced", program.name);
     }
-    let pass = if args.any_pass { None } else { pass_behind(&program, &looking, &setting, &kind)? };
+    let pass = if args.any_pass { None } else { pass_of(program.clone(), &looking, &setting, &kind, Some(&fault))? };
     let program = self_contained(program, &looking, &setting, &kind, pass.as_deref())?;
     let started = Instant::now();
     let time = Duration::from_secs(args.time);
@@ -133,8 +134,18 @@ fn explain_failure(error: ReduceError, output: &Path) -> anyhow::Error {
     if kept { error.context(format!("the best program so far is in {}", output.display())) } else { error }
 }
 
-/// The program, how it is built, what it shows, and where the result goes.
-fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<(Program, Setting, String, PathBuf)> {
+/// What a reduction begins with.
+struct Start {
+    program: Program,
+    /// How it is built.
+    setting: Setting,
+    /// What it shows.
+    fault: Fault,
+    /// Where the result goes.
+    output: PathBuf,
+}
+
+fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
     if let Some(db) = &args.db {
         let store = Store::open_existing(db)?;
         let id = args.target.parse().with_context(|| format!("`{}` is not the number of a finding", args.target))?;
@@ -142,8 +153,8 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<(Program, Se
         let evidence = store.evidence(&record)?.with_context(|| format!("finding {id} has no program in {}", db.display()))?;
         let compiler = find_compiler(&record.finding.compiler.path.to_string_lossy())?;
         let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("finding-{id}.reduced.c")));
-        let kind = kind_of(&record.finding.fault).to_owned();
-        return Ok((evidence.program, Setting { compiler, opt: record.finding.opt }, kind, output));
+        let setting = Setting { compiler, opt: record.finding.opt };
+        return Ok(Start { program: evidence.program, setting, fault: record.finding.fault, output });
     }
     let path = Path::new(&args.target);
     let program = read_program(path, &args.cflags)?;
@@ -152,21 +163,13 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<(Program, Se
     if std::path::absolute(&output)? == std::path::absolute(path)? {
         bail!("{} is the program itself; the original is never changed: choose another -o", output.display());
     }
-    let kinds = triage_one(program.clone(), looking, &setting)?;
-    let kind = match &args.only {
-        Some(only) => kinds.iter().find(|f| kind_of(f) == only).map(|f| kind_of(f).to_owned()),
-        None => kinds.first().map(|f| kind_of(f).to_owned()),
-    };
-    let shown: Vec<String> = kinds.iter().map(describe).collect();
+    let faults = triage_one(program.clone(), looking, &setting)?;
+    let fault = faults.iter().find(|f| args.only.as_ref().is_none_or(|only| kind_of(f) == only)).cloned();
+    let shown: Vec<String> = faults.iter().map(describe).collect();
     let what = if shown.is_empty() { "it shows nothing wrong".to_owned() } else { format!("it shows {}", shown.join(", ")) };
-    let kind =
-        kind.with_context(|| format!("{} with {} at {}: {what}; there is nothing to reduce", args.target, setting.compiler.id, args.opt))?;
-    Ok((program, setting, kind, output))
-}
-
-/// The pass that the reduced program must have behind its fault, too.
-fn pass_behind(program: &Program, looking: &Looking, setting: &Setting, kind: &str) -> anyhow::Result<Option<String>> {
-    super::triage::pass_of(program.clone(), looking, setting, kind)
+    let fault = fault
+        .with_context(|| format!("{} with {} at {}: {what}; there is nothing to reduce", args.target, setting.compiler.id, args.opt))?;
+    Ok(Start { program, setting, fault, output })
 }
 
 /// Without includes and macros, if it still shows the fault that way: reducers work on one text.

@@ -4,10 +4,12 @@ use crate::exit::Ending;
 use anyhow::Context;
 use serde::Serialize;
 use std::io::IsTerminal;
-use trueline_model::CompilerId;
-use trueline_toolchain::{FetchOptions, PrivateRoots, installed_compilers};
+use std::path::PathBuf;
+use trueline_toolchain::{
+    Compiler, FetchOptions, PrivateRoots, Tool, ToolKind, find_compiler, find_tool, installed_compilers, installed_optimizers,
+};
 
-/// List compilers, or fetch one that the host lacks from another Debian suite into a private root.
+/// List compilers and LLVM optimizers, or fetch one that the host lacks from another Debian suite into a private root.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -16,13 +18,13 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Show every compiler that --versions and --cc can name: the host's and the fetched ones.
+    /// Show every compiler that --versions and --cc can name and every `opt`: the host's and the fetched ones.
     List {
         /// Print one JSON document instead of a table.
         #[arg(long)]
         json: bool,
     },
-    /// Fetch compilers: clang-18, gcc-13, … Nothing is installed system-wide.
+    /// Fetch compilers (clang-18, gcc-13) and LLVM's optimizer for `passes` (opt-18). Nothing is installed system-wide.
     Fetch {
         /// Which.
         #[arg(required = true)]
@@ -50,9 +52,22 @@ enum Action {
 
 #[derive(Serialize)]
 struct Row {
-    #[serde(flatten)]
-    compiler: CompilerId,
+    path: PathBuf,
+    /// `gcc`, `clang`, `rustc` or `opt`.
+    kind: String,
+    version: String,
     origin: Origin,
+}
+
+impl Row {
+    fn compiler(compiler: Compiler) -> Self {
+        let id = compiler.id;
+        Self { path: id.path, kind: id.kind.to_string(), version: id.version, origin: Origin::Host }
+    }
+
+    fn optimizer(tool: Tool) -> Self {
+        Self { path: tool.path, kind: tool.kind.to_string(), version: tool.version, origin: Origin::Host }
+    }
 }
 
 #[derive(Serialize)]
@@ -103,19 +118,21 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 }
 
 fn list(roots: &PrivateRoots) -> Vec<Row> {
-    let fetched = roots.list();
-    let origin = |id: &CompilerId| match fetched.iter().find(|root| root.program == id.path) {
-        Some(root) => Origin::Fetched { name: root.name.clone(), suite: root.suite.clone(), package_version: root.package_version.clone() },
-        None => Origin::Host,
-    };
-    let mut rows: Vec<Row> = installed_compilers().into_iter().map(|c| Row { origin: origin(&c.id), compiler: c.id }).collect();
-    // One that the host has too is shadowed on PATH, yet it is there and can be named by its path.
-    for root in &fetched {
-        if !rows.iter().any(|r| r.compiler.path == root.program)
-            && let Ok(compiler) = trueline_toolchain::find_compiler(&root.program.to_string_lossy())
-        {
-            rows.push(Row { origin: origin(&compiler.id), compiler: compiler.id });
+    let mut rows: Vec<Row> = installed_compilers().into_iter().map(Row::compiler).collect();
+    rows.extend(installed_optimizers().into_iter().map(Row::optimizer));
+    for root in roots.list() {
+        let origin = Origin::Fetched { name: root.name.clone(), suite: root.suite.clone(), package_version: root.package_version.clone() };
+        if let Some(row) = rows.iter_mut().find(|r| r.path == root.program) {
+            row.origin = origin;
+            continue;
         }
+        // One that the host has too is shadowed on PATH, yet it is there and can be named by its path.
+        let path = root.program.to_string_lossy();
+        let row = match root.name.starts_with("opt-") {
+            true => find_tool(ToolKind::Opt, Some(&path)).map(Row::optimizer),
+            false => find_compiler(&path).map(Row::compiler),
+        };
+        rows.extend(row.ok().map(|row| Row { origin, ..row }));
     }
     rows
 }
@@ -131,7 +148,7 @@ fn print(rows: &[Row], json: bool, roots: &PrivateRoots) -> anyhow::Result<()> {
             Origin::Host => "host".to_owned(),
             Origin::Fetched { suite, package_version, .. } => format!("{suite} {package_version}"),
         };
-        println!("{:<6} {:<9} {:<28} {}", row.compiler.kind.to_string(), row.compiler.version, origin, row.compiler.path.display());
+        println!("{:<6} {:<9} {:<28} {}", row.kind, row.version, origin, row.path.display());
     }
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! `trueline triage`: which pass did it, in which versions, the same bug as which other, and whose fault.
 
 mod explain;
+mod isolation;
 mod print;
+mod update;
 
 use crate::exit::Ending;
 use crate::fault::{FaultProbe, Judge, Looking, Shown, Sought, kind_of, read_program};
@@ -273,11 +275,18 @@ pub fn triage_one(program: Program, looking: &Looking, setting: &Setting) -> any
     }
 }
 
-/// The pass behind the first fault of a kind, `None` when no pass can be named.
-pub fn pass_of(program: Program, looking: &Looking, setting: &Setting, kind: &str) -> anyhow::Result<Option<String>> {
+/// The pass behind a fault, or behind the first of a kind; `None` when no pass can be named.
+pub fn pass_of(
+    program: Program,
+    looking: &Looking,
+    setting: &Setting,
+    kind: &str,
+    fault: Option<&Fault>,
+) -> anyhow::Result<Option<String>> {
     let judge = Judge::new(program, looking)?;
     let judged = judge.judge(setting, &[])?;
     let fault = match &judged.shown {
+        shown if fault.is_some_and(|f| Sought(f.clone()).presence(shown) == Presence::Present) => fault.cloned(),
         Shown::Violations(all) => all.iter().find(|v| v.invariant.name() == kind).cloned().map(Fault::Violation),
         Shown::Other(fault) if kind_of(fault) == kind => Some(fault.clone()),
         _ => None,

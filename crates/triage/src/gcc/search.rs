@@ -24,6 +24,8 @@ use trueline_model::{PassName, PassRole};
 const BUDGET: usize = 80;
 /// What the evidence says of a set that could not be made smallest.
 const INCOMPLETE: &str = "; the search stopped at its limit, a smaller set may exist";
+/// Functions asked for the one that a pass spoilt.
+const FUNCTIONS: usize = 4;
 /// Passes switched off together when single transformations are looked for.
 const GROUP: usize = 12;
 
@@ -230,12 +232,16 @@ impl Search<'_, '_> {
             let base = flags_of(&all[shown.0..]);
             (Show { command: shown.1.command, full: Some(plain.command) }, hidden.1.command, base)
         };
+        let function = self.function_of(culprit, &base)?;
         let inside = if self.left() >= 12 { counter::locate(self.cached, self.setting, &culprit.name, &base)? } else { None };
         let mut evidence = format!(
             "with the {} transformations before it and none behind it the fault is there, without it it is not; {}",
             hidden.0,
             if necessary { "switching off this pass alone hides it too" } else { "in the full pipeline others would do the same" }
         );
+        if let Some(function) = &function {
+            evidence.push_str(&format!("; switched off in `{function}` alone it is hidden as well"));
+        }
         if let Some(inside) = &inside {
             evidence.push_str(&format!("; inside it, change {} of {} (-fdbg-cnt={})", inside.change, inside.changes, inside.counter));
         }
@@ -244,12 +250,31 @@ impl Search<'_, '_> {
             name: Some(PassName(culprit.name.clone())),
             execution: inside.as_ref().map(|i| i.change),
             of: inside.as_ref().map_or(0, |i| i.changes),
-            function: None,
+            function,
             with,
             without: Some(without),
             evidence,
             builds: 0,
         })
+    }
+
+    /// The function in which the pass does it: gcc takes a list of functions with each of its switches.
+    fn function_of(&self, culprit: &Switch, base: &[String]) -> Result<Option<String>, ProbeError> {
+        let [switch] = culprit.flags.as_slice() else { return Ok(None) };
+        // Passes between procedures run once, on all of them.
+        if !switch.starts_with("-fdisable-tree-") && !switch.starts_with("-fdisable-rtl-") {
+            return Ok(None);
+        }
+        for function in self.cached.functions().into_iter().take(FUNCTIONS) {
+            if self.left() < 2 {
+                break;
+            }
+            let flags: Vec<String> = base.iter().cloned().chain([format!("{switch}={function}")]).collect();
+            if self.cached.probe(self.setting, &flags)?.presence == Presence::Absent {
+                return Ok(Some(function));
+            }
+        }
+        Ok(None)
     }
 
     /// The pass that creates the fault first is not the only one that would. What hides it in the full

@@ -1,6 +1,8 @@
 //! From a finding to its explanation.
 
 use super::Versions;
+use super::isolation;
+use super::update::{self, Update};
 use crate::commands::reduce::{Aim, self_contained, shrink};
 use crate::fault::{FaultProbe, Judge, Looking, Sought, check_options, describe, kind_of};
 use anyhow::Context;
@@ -65,6 +67,8 @@ pub struct Explained {
     pub verdict: Option<(Verdict, String)>,
     /// The wrong debug information.
     pub dwarf: Option<String>,
+    /// What the pass did wrong, where it could be watched.
+    pub update: Option<Update>,
     /// The known bug that it is.
     pub known: Option<KnownBug>,
     /// Its cluster among what was explained together.
@@ -152,6 +156,7 @@ impl Explainer<'_> {
             readings: Vec::new(),
             verdict: None,
             dwarf: None,
+            update: None,
             known: None,
             cluster: 0,
         };
@@ -174,6 +179,7 @@ impl Explainer<'_> {
             explained.verdict = trueline_triage::judge(&explained.readings);
         }
         explained.known = self.known.matching(kind_of(&explained.case.fault), &vector).cloned();
+        explained.update = attribution.as_ref().and_then(|a| update::watch(&explained.case, a));
         explained.attribution = attribution;
         explained.fingerprint = vector;
         explained.levels = levels;
@@ -282,6 +288,8 @@ impl Explainer<'_> {
             let file = format!("{stem}.{extension}");
             let script = script_of(&shown.case.program, &file, &setting, kind, pass);
             let fault = renamed(&shown.case.fault, &file);
+            let update = shown.update.as_ref().map(Update::markdown);
+            let next = isolation::markdown(shown, &file);
             let draft = Draft {
                 program: &case.program,
                 reduced: smaller.as_ref().map(|s| s.text.as_str()),
@@ -293,6 +301,8 @@ impl Explainer<'_> {
                 readings: &shown.readings,
                 verdict: shown.verdict.clone(),
                 dwarf: shown.dwarf.as_deref(),
+                update: update.as_deref(),
+                next: Some(&next),
                 interesting: &script,
             };
             write_draft(&dir.join(&name), &draft).with_context(|| format!("draft {name}"))?;

@@ -1,6 +1,8 @@
 //! What triage says: for people, as JSON, and into the store.
 
 use super::explain::Explained;
+use super::isolation;
+use super::update::Update;
 use crate::fault::{describe, kind_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +44,7 @@ fn document(explained: &Explained) -> Value {
         "id": case.id,
         "kind": kind_of(&case.fault),
         "program": case.program.name,
+        "cflags": case.program.cflags,
         "compiler": case.compiler.id,
         "opt": case.opt,
         "state": explained.note().map_or("shows", |_| if explained.shows() { "shows" } else { "not-reproducible" }),
@@ -54,6 +57,9 @@ fn document(explained: &Explained) -> Value {
         "cluster": explained.cluster,
         "known": explained.known.as_ref().map(|k| json!({ "id": k.id, "title": k.title, "url": k.url })),
         "dwarf": explained.dwarf,
+        "update": explained.update.as_ref().map(Update::json),
+        "source_files": isolation::files(explained),
+        "isolate": isolation::command_for_file(explained).filter(|_| explained.shows() && !isolation::is_settled(explained)),
         "unbuildable": explained.levels.iter().filter_map(|l| Some((l.version.clone(), l.reason.clone()?))).collect::<BTreeMap<_, _>>(),
     });
     match &case.fault {
@@ -120,8 +126,9 @@ fn one(finding: &Explained) {
     if let Some(attribution) = &finding.attribution {
         let name = attribution.name.as_ref().map_or("", |n| n.0.as_str());
         let place = match (attribution.execution, &attribution.function) {
-            (Some(n), Some(unit)) => format!(" (execution {n} of {}, on {unit})", attribution.of),
+            (Some(n), Some(unit)) => format!(" ({} {n} of {}, on {unit})", attribution.step_name(), attribution.of),
             (Some(n), None) => format!(" (change {n} of {})", attribution.of),
+            (None, Some(unit)) => format!(" (on {unit})"),
             _ => String::new(),
         };
         println!("  pass      {} {name}{place}", role_name(attribution.role));
@@ -130,6 +137,13 @@ fn one(finding: &Explained) {
         if let Some(without) = &attribution.without {
             println!("  hides it  {without}");
         }
+    }
+    let files = isolation::files(finding);
+    if !files.is_empty() {
+        println!("  source    {}", files.join(", "));
+    }
+    if let Some(update) = &finding.update {
+        println!("  update    {}", update.text().join("\n            "));
     }
     if finding.fingerprint.0.len() > 1 {
         let cells: Vec<String> = finding.fingerprint.0.iter().map(|(v, e)| format!("{v}: {}", entry_text(e))).collect();
@@ -140,6 +154,12 @@ fn one(finding: &Explained) {
     }
     if let Some(dwarf) = &finding.dwarf {
         println!("  dwarf     {}", dwarf.replace('\n', "\n            "));
+    }
+    if !isolation::is_settled(finding) {
+        match isolation::command_for_file(finding) {
+            Some(command) => println!("  next      {command}"),
+            None => println!("  next      --out DIR writes a draft, which has the `trueline isolate` command for this program"),
+        }
     }
     println!("  cluster   {}\n", finding.cluster);
 }

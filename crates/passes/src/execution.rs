@@ -1,0 +1,109 @@
+//! One execution of one pass, watched inside the compiler itself: the compiler of a finding, on the program of the
+//! finding, stopped by `-opt-bisect-limit` right behind the pass that a bisection found guilty.
+//!
+//! clang is linked with the same libLLVM as `opt`, so the hooks see it as they see `opt`, and the execution is the
+//! very one that the bisection counted. Deliberately absent: any other compiler, and code generation.
+
+use crate::observation::{Observation, ObservationError};
+use crate::report::{Detail, Report, UpdateError};
+use crate::runner::{SetupError, find_hook};
+use std::path::{Path, PathBuf};
+use trueline_model::OptLevel;
+use trueline_toolchain::{Compiler, Limits, Scratch};
+
+/// Which execution of which pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// The compiler, a clang.
+    pub compiler: &'a Compiler,
+    /// The program.
+    pub source: &'a Path,
+    /// The level.
+    pub opt: OptLevel,
+    /// Further flags of the program.
+    pub cflags: &'a [String],
+    /// The pass's class as the bisection log names it, `SimplifyCFGPass`.
+    pub pass: &'a str,
+    /// The number of the execution in the bisection log.
+    pub number: u64,
+}
+
+/// What watching an execution showed.
+#[derive(Clone, Debug)]
+pub enum Watched {
+    /// The pass ran; these are its wrong updates, none when all conform.
+    Judged {
+        /// Update pairs that were judged.
+        pairs: usize,
+        /// The wrong ones, by place in LLVM.
+        errors: Vec<UpdateError>,
+    },
+    /// The pass works on machine code, which the hooks do not see.
+    CodeGeneration,
+    /// It could not be watched, and why.
+    Unwatched(String),
+}
+
+/// Whether the name in a bisection log is that of a pass of code generation. Passes of the optimizer are named by
+/// their class (`LICMPass`), those of code generation by a phrase (`Branch Probability Basic Block Placement`).
+pub fn is_code_generation(pass: &str) -> bool {
+    let class = pass.split('<').next().unwrap_or(pass);
+    class.contains(' ') || !class.ends_with("Pass")
+}
+
+/// Runs the compiler up to this execution and judges the updates that the pass made in it.
+pub fn analyze_execution(execution: &Execution<'_>) -> Result<Watched, SetupError> {
+    if is_code_generation(execution.pass) {
+        return Ok(Watched::CodeGeneration);
+    }
+    let hook = find_hook()?;
+    Ok(match observe(execution, &hook) {
+        Ok(observation) => judge(observation, execution),
+        Err(reason) => Watched::Unwatched(reason),
+    })
+}
+
+fn observe(execution: &Execution<'_>, hook: &PathBuf) -> Result<Observation, String> {
+    let scratch = Scratch::new().map_err(|e| format!("no scratch directory: {e}"))?;
+    let events = scratch.join("events");
+    let job = execution.compiler.job().arg(execution.opt.flag()).args(["-g", "-w", "-fintegrated-cc1", "-c"]).args(execution.cflags);
+    let job = job.args(["-mllvm", &format!("-opt-bisect-limit={}", execution.number)]);
+    let job = job.arg(execution.source).arg("-o").arg(scratch.join("a.o"));
+    let job = job.env("LD_PRELOAD", hook).env(trueline_hook::OUTPUT_VARIABLE, &events).limits(Limits::seconds(60));
+    let outcome = job.run().map_err(|e| e.to_string())?;
+    let name = execution.compiler.id.path.display();
+    if !outcome.success() {
+        let first = outcome.stderr_text().lines().find(|l| l.contains("error")).unwrap_or("it printed no error").to_owned();
+        return Err(format!("{name} failed while it was watched: {first}"));
+    }
+    Observation::read(&trueline_hook::read_stream(&events)).map_err(|error| match error {
+        ObservationError::Silent => format!("{name} is not linked with a shared libLLVM that can be observed"),
+        refused @ ObservationError::Refused(_) => refused.to_string(),
+    })
+}
+
+/// Judges the last run of the pass: those behind the limit did not run.
+fn judge(mut observation: Observation, execution: &Execution<'_>) -> Watched {
+    let Some(last) = observation.last_runs.get(execution.pass).copied() else {
+        return Watched::Unwatched(format!("{} did not run, or its entry is not one that can be hooked", execution.pass));
+    };
+    // A run that manipulated nothing is not among the runs, and an earlier one is not the one asked for.
+    observation.runs.retain(|run| run.number == last);
+    let report = Report::of(&observation, Detail::default());
+    Watched::Judged { pairs: report.pairs, errors: report.errors }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_of_code_generation_are_known_by_their_names() {
+        for name in ["X86 DAG->DAG Instruction Selection", "Branch Probability Basic Block Placement", "CodeGen Prepare", "MachineCSE"] {
+            assert!(is_code_generation(name), "{name}");
+        }
+        for name in ["LICMPass", "SimplifyCFGPass", "RequireAnalysisPass<llvm::GlobalsAA, llvm::Module>"] {
+            assert!(!is_code_generation(name), "{name}");
+        }
+    }
+}
