@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--no-readers", action="store_true")
     parser.add_argument("--keep")
     args = parser.parse_args()
-    results = []
+    args.trueline, results = os.path.abspath(args.trueline), []
     for family, count in (("gcc", args.gcc), ("clang", args.clang)):
         for ident in pick(args.store, family, count):
             before, started = children_cpu(), time.time()

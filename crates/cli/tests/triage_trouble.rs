@@ -38,7 +38,8 @@ fn store(dir: &Path) -> (PathBuf, PathBuf) {
     script(&compiler, "");
     let generator = format!("corpus:{}", corpus.display());
     let args = ["hunt", "--cc", compiler.to_str().unwrap(), "--opt=-Og", "--generator", &generator, "--db", db.to_str().unwrap()];
-    let output = trueline(&[&args[..], &["--jobs", "1", "--confirm", "none", "--no-report", "--invariant", "line", "--seeds", "1..1"]].concat());
+    let output =
+        trueline(&[&args[..], &["--jobs", "1", "--confirm", "none", "--no-report", "--invariant", "line", "--seeds", "1..1"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     (db, compiler)
 }
@@ -74,7 +75,10 @@ fn a_version_that_cannot_compile_the_program_is_told_with_its_reason() {
     }
     let dir = tempfile::tempdir().unwrap();
     let broken = dir.path().join("gcc-broken");
-    script(&broken, "case \"$1\" in --version) echo 'gcc-9 (x) 9.9.9'; echo 'Free Software Foundation'; exit ;; esac\necho 'error: no such thing' >&2; exit 1");
+    script(
+        &broken,
+        "case \"$1\" in --version) echo 'gcc-9 (x) 9.9.9'; echo 'Free Software Foundation'; exit ;; esac\necho 'error: no such thing' >&2; exit 1",
+    );
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/merged-return.c");
     let args = ["triage", program.to_str().unwrap(), "--cc", "gcc-12", "--opt=-O2", "--only", "line", "--no-readers", "--json"];
     let document = json(&trueline(&[&args[..], &["--versions", broken.to_str().unwrap()]].concat()));
@@ -91,12 +95,17 @@ fn a_reducer_that_is_missing_or_dies_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/merged-return.c");
     let out = dir.path().join("small.c");
-    let args = ["reduce", program.to_str().unwrap(), "--cc", "gcc-12", "--opt=-Og", "--any-pass", "-o", out.to_str().unwrap(), "--tool", "cvise"];
+    let args =
+        ["reduce", program.to_str().unwrap(), "--cc", "gcc-12", "--opt=-Og", "--any-pass", "-o", out.to_str().unwrap(), "--tool", "cvise"];
     let fake = dir.path().join("bin");
     std::fs::create_dir(&fake).unwrap();
     let run = |path: String| Command::new(env!("CARGO_BIN_EXE_trueline")).args(args).env("PATH", path).output().unwrap();
     // A cvise that says its version and then dies.
-    std::fs::write(fake.join("cvise"), "#!/bin/sh\ncase \"$1\" in --version) echo 'cvise 2.7.0' ;; *) echo 'out of luck'; exit 7 ;; esac\n").unwrap();
+    std::fs::write(
+        fake.join("cvise"),
+        "#!/bin/sh\ncase \"$1\" in --version) echo 'cvise 2.7.0' ;; *) echo 'out of luck'; exit 7 ;; esac\n",
+    )
+    .unwrap();
     std::fs::set_permissions(fake.join("cvise"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let died = run(format!("{}:{}", fake.display(), std::env::var("PATH").unwrap()));
     let said = String::from_utf8_lossy(&died.stderr).into_owned();

@@ -45,7 +45,7 @@ pub enum Watched {
 }
 
 /// Whether the name in a bisection log is that of a pass of code generation. Passes of the optimizer are named by
-/// their class (`LICMPass`), those of code generation by a phrase (`Branch Probability Basic Block Placement`).
+/// their class (`LICMPass`), those of code generation mostly by a phrase (`Branch Probability Basic Block Placement`).
 pub fn is_code_generation(pass: &str) -> bool {
     let class = pass.split('<').next().unwrap_or(pass);
     class.contains(' ') || !class.ends_with("Pass")

@@ -3,8 +3,10 @@
 //!
 //! Deliberately absent: running anything.
 
+mod explanation;
 mod html;
 mod table;
 
+pub use explanation::{Explanation, passes_of};
 pub use html::{ReportError, write_html};
 pub use table::{Row, Table, table_of};

@@ -12,6 +12,7 @@ mod fingerprint;
 mod gcc;
 mod known;
 mod llvm;
+mod llvm_names;
 mod probe;
 mod source;
 mod verdict;

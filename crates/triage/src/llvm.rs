@@ -5,6 +5,7 @@
 //! executions costs at most `2·log3(n) + 4` builds, below the `2·log2(n) + 4` that we promise.
 
 use crate::attribution::{Attribution, Show};
+use crate::llvm_names::class_of;
 use crate::probe::{CachedProbe, Presence, Probe, ProbeError, Probed, Setting};
 use trueline_model::{CompilerKind, PassName, PassRole};
 
@@ -13,7 +14,7 @@ use trueline_model::{CompilerKind, PassName, PassRole};
 pub struct PassExecution {
     /// Counted from 1, as `-opt-bisect-limit` counts.
     pub number: u64,
-    /// The pass as LLVM prints it.
+    /// The pass as LLVM prints it, the optimizer's by their class.
     pub name: String,
     /// What it ran on: a function's name, `[module]`, or a loop's description.
     pub unit: String,
@@ -28,7 +29,7 @@ pub fn parse_bisect_log(log: &str) -> Vec<PassExecution> {
         let (name, unit) = rest.split_once(" on ")?;
         let unit = unit.strip_prefix("function ").unwrap_or(unit);
         let unit = unit.strip_prefix('(').and_then(|u| u.strip_suffix(')')).unwrap_or(unit);
-        Some(PassExecution { number: number.parse().ok()?, name: name.to_owned(), unit: unit.to_owned() })
+        Some(PassExecution { number: number.parse().ok()?, name: class_of(name).to_owned(), unit: unit.to_owned() })
     };
     log.lines().filter_map(parse).collect()
 }

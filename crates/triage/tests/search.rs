@@ -6,23 +6,33 @@ use trueline_toolchain::{BuildError, CompileRequest, Compiler, Job, Scratch, fin
 use trueline_trace::{Engine, GdbEngine, TraceRequest, Vars};
 use trueline_triage::{AttributeError, Attribution, CachedProbe, Presence, Probe, ProbeError, Probed, Setting, attribute};
 
-/// "gdb stops on this line": the line invariant reduced to what a test needs.
+/// What a test takes for the fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// gdb stops on the line: the line invariant reduced to what a test needs.
+    Stops,
+    /// gdb never stops on the line.
+    Misses,
+}
+
+/// Looks whether gdb stops on a line.
 struct StopsOn {
     program: std::path::PathBuf,
     line: u32,
+    fault: Fault,
     gdb: GdbEngine,
     scratch: Scratch,
     next: std::sync::atomic::AtomicUsize,
 }
 
 impl StopsOn {
-    fn new(name: &str, line: u32) -> Option<Self> {
+    fn new(name: &str, line: u32, fault: Fault) -> Option<Self> {
         let Ok(gdb) = GdbEngine::find() else {
             println!("skipped: no gdb here");
             return None;
         };
         let program = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
-        Some(Self { program, line, gdb, scratch: Scratch::new().unwrap(), next: 0.into() })
+        Some(Self { program, line, fault, gdb, scratch: Scratch::new().unwrap(), next: 0.into() })
     }
 
     fn lines(&self, binary: &std::path::Path) -> BTreeSet<u32> {
@@ -30,6 +40,10 @@ impl StopsOn {
         let request = TraceRequest { vars: Vars::None, ..TraceRequest::new(binary) };
         self.gdb.trace(&request, &mut trace).unwrap();
         trace.steps.iter().filter_map(|s| s.line).map(|l| l.0).collect()
+    }
+
+    fn shows(&self, binary: &std::path::Path) -> bool {
+        self.lines(binary).contains(&self.line) == (self.fault == Fault::Stops)
     }
 }
 
@@ -40,8 +54,7 @@ impl Probe for StopsOn {
         let request = CompileRequest::new(&self.program, language, setting.opt, self.scratch.join(format!("b{number}"))).flags(flags);
         match setting.compiler.compile(&request) {
             Ok(build) => {
-                let stops = self.lines(&build.binary).contains(&self.line);
-                let presence = if stops { Presence::Present } else { Presence::Absent };
+                let presence = if self.shows(&build.binary) { Presence::Present } else { Presence::Absent };
                 Ok(Probed { presence, command: build.command, log: build.stderr })
             }
             Err(error @ BuildError::Job(_)) => Err(ProbeError(error.to_string())),
@@ -58,8 +71,8 @@ fn compiler(name: &str) -> Option<Compiler> {
     found.ok()
 }
 
-fn search(program: &str, line: u32, cc: &str, opt: OptLevel) -> Option<Result<Attribution, AttributeError>> {
-    let probe = StopsOn::new(program, line)?;
+fn search(program: &str, line: u32, fault: Fault, cc: &str, opt: OptLevel) -> Option<Result<Attribution, AttributeError>> {
+    let probe = StopsOn::new(program, line, fault)?;
     let setting = Setting { compiler: compiler(cc)?, opt };
     let cached = CachedProbe::new(&probe);
     let result = attribute(&cached, &setting);
@@ -76,7 +89,7 @@ fn prove(probe: &StopsOn, attribution: &Attribution) {
         let outcome = Job::new("/bin/sh").args(["-c", command]).run().unwrap();
         assert!(outcome.success(), "{command}: {}", outcome.stderr_text());
         let binary = command.rsplit(" -o ").next().unwrap();
-        probe.lines(binary.as_ref()).contains(&probe.line)
+        probe.shows(binary.as_ref())
     };
     assert!(shows(&attribution.with.command), "{}", attribution.with.command);
     if let Some(without) = &attribution.without {
@@ -86,13 +99,13 @@ fn prove(probe: &StopsOn, attribution: &Attribution) {
 
 #[test]
 fn no_single_pass_hides_merged_returns_at_og_and_only_the_profile_does_at_o2() {
-    if let Some(result) = search("merged-return.c", 6, "gcc-12", OptLevel::Og) {
+    if let Some(result) = search("merged-return.c", 6, Fault::Stops, "gcc-12", OptLevel::Og) {
         let attribution = result.unwrap();
         assert_eq!(attribution.role, PassRole::Set);
         assert!(attribution.name.unwrap().0.contains("tree-ccp1+"), "constant propagation merges the returns");
         assert!(attribution.builds <= 80, "{}", attribution.builds);
     }
-    if let Some(result) = search("merged-return.c", 6, "gcc-12", OptLevel::O2) {
+    if let Some(result) = search("merged-return.c", 6, Fault::Stops, "gcc-12", OptLevel::O2) {
         let attribution = result.unwrap();
         assert_eq!(attribution.role, PassRole::Enabling);
         assert_eq!(attribution.name.unwrap().0, "tree-profile_estimate");
@@ -102,7 +115,29 @@ fn no_single_pass_hides_merged_returns_at_og_and_only_the_profile_does_at_o2() {
 
 #[test]
 fn a_fault_that_is_not_there_is_said_to_be_gone() {
-    if let Some(result) = search("merged-return.c", 5, "gcc-12", OptLevel::O2) {
+    if let Some(result) = search("merged-return.c", 5, Fault::Stops, "gcc-12", OptLevel::O2) {
         assert!(matches!(result, Err(AttributeError::NotPresent { .. })), "{result:?}");
+    }
+}
+
+#[test]
+fn the_pass_that_takes_a_loop_from_the_line_table_of_a_rust_program_is_found_within_the_limit() {
+    if let Some(result) = search("triangle.rs", 8, Fault::Misses, "rustc", OptLevel::O2) {
+        let attribution = result.unwrap();
+        assert_eq!(attribution.role, PassRole::Guilty);
+        assert!(attribution.name.as_ref().unwrap().0.ends_with("Pass"), "{attribution:?}");
+        assert!(attribution.function.as_ref().unwrap().contains("triangle"), "{attribution:?}");
+        assert!(attribution.builds as f64 <= 2.0 * (attribution.of as f64).log2() + 4.0, "{} of {}", attribution.builds, attribution.of);
+    }
+}
+
+#[test]
+fn the_pass_that_copies_a_line_into_another_case_is_found_in_both_clangs() {
+    for cc in ["clang-14", "clang-16"] {
+        if let Some(result) = search("tail-recursion.c", 6, Fault::Stops, cc, OptLevel::O2) {
+            let attribution = result.unwrap();
+            assert_eq!((attribution.role, attribution.name.unwrap().0.as_str()), (PassRole::Guilty, "TailCallElimPass"));
+            assert!(attribution.builds as f64 <= 2.0 * (attribution.of as f64).log2() + 4.0);
+        }
     }
 }

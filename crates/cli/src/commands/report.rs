@@ -25,6 +25,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let out = args.out.clone().unwrap_or_else(|| super::hunt::report_dir(&args.db));
     let index = write(&store, &out)?;
     let table = trueline_report::table_of(&store)?;
+    let passes = trueline_report::passes_of(&store)?;
     if args.json {
         let rows: Vec<_> = table
             .rows
@@ -36,12 +37,17 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
                 serde_json::json!({"compiler": row.compiler, "opt": row.opt, "findings": cells})
             })
             .collect();
+        let passes: Vec<_> = passes.iter().map(|(pass, count)| serde_json::json!({"pass": pass, "findings": count})).collect();
         let document = serde_json::json!({
-            "schema": "trueline.report/1", "database": args.db, "report": index, "counts": store.counts()?, "table": rows,
+            "schema": "trueline.report/1", "database": args.db, "report": index, "counts": store.counts()?, "table": rows, "passes": passes,
         });
         println!("{}", serde_json::to_string_pretty(&document)?);
     } else {
         println!("{}", table.text());
+        if !passes.is_empty() {
+            println!("findings  pass (of those that triage explained)");
+            passes.iter().for_each(|(pass, count)| println!("{count:>8}  {pass}"));
+        }
         println!("report: {}", index.display());
     }
     Ok(Ending::Clean)

@@ -63,7 +63,7 @@ pub fn render(record: &FindingRecord, evidence: Option<&Evidence>) -> Result<Str
         panes: vec![("ref", "-O0, what happens".to_owned()), ("opt", format!("{opt}, what is shown"))],
         readers: evidence.map_or(&[][..], |e| &e.readers).iter().map(|r| (words::reader(r.reader), r.sees, r.detail.clone())).collect(),
         dwarf: evidence.map_or_else(Vec::new, |e| e.dwarf.clone()),
-        triage: record.triage.clone().unwrap_or_default(),
+        triage: record.triage.as_deref().and_then(crate::Explanation::read).map_or_else(String::new, |e| e.lines().join("\n")),
         commands: commands(record, evidence),
         class: record.class.clone(),
         data: match evidence {
