@@ -42,7 +42,7 @@ fn locations() -> Locations {
 }
 
 fn judged(before: Vec<BlockRecord>, events: Vec<Event>, after: Vec<BlockRecord>) -> Vec<Verdict> {
-    let run = PassRun { pass: "Pass".into(), unit: "f".into(), before: function(before), after: function(after), events };
+    let run = PassRun { pass: "Pass".into(), unit: "f".into(), before: function(before), after: function(after), events, number: 1 };
     let locations = locations();
     let history = History::follow(&run, &locations);
     judge(&history)
