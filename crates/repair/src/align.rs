@@ -47,7 +47,7 @@ pub fn candidates(reference: &Side<'_>, optimized: &Side<'_>) -> Vec<Vec<usize>>
 }
 
 /// Iterations of an instance in which the body ran: the last arrival at a head that tests is the exit.
-fn full_iterations(side: &Side<'_>, instance: &Instance) -> usize {
+pub fn full_iterations(side: &Side<'_>, instance: &Instance) -> usize {
     let arrivals = instance.arrivals.len();
     if tests_at_head(side, instance.index) { arrivals.saturating_sub(1) } else { arrivals }
 }

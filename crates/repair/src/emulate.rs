@@ -220,8 +220,7 @@ fn answer(cpu: &mut Cpu, name: &str, count: u64) -> Result<(), String> {
         "exit" | "abort" | "_exit" | "__assert_fail" | "__stack_chk_fail" => return Err(format!("it ends in {base}")),
         _ => {
             let (a, b) = (cpu.xmm[0] as u64, cpu.xmm[1] as u64);
-            let single = base.ends_with('f') && base != "erf";
-            let stem = if single { &base[..base.len() - 1] } else { base };
+            let (stem, single) = stem(base);
             let (x, y) = if single {
                 (f64::from(f32::from_bits(a as u32)), f64::from(f32::from_bits(b as u32)))
             } else {
@@ -237,8 +236,6 @@ fn answer(cpu: &mut Cpu, name: &str, count: u64) -> Result<(), String> {
                 "fmax" => Some(x.max(y)),
                 _ => None,
             };
-            const PURE: [&str; 14] =
-                ["sin", "cos", "tan", "exp", "exp2", "log", "log2", "log10", "pow", "atan", "atan2", "asin", "acos", "cbrt"];
             // The same arguments give the same answer; of anything else the same call does.
             let bits = if single { a & 0xffff_ffff } else { a };
             let second = if matches!(stem, "pow" | "atan2") { b & if single { 0xffff_ffff } else { u64::MAX } } else { 0 };
@@ -257,6 +254,26 @@ fn answer(cpu: &mut Cpu, name: &str, count: u64) -> Result<(), String> {
         cpu.xmm[n] = 0x7fc1_2345 | u128::from(count) << 32;
     }
     Ok(())
+}
+
+/// Functions of the mathematical library whose answers are made up from their arguments.
+const PURE: [&str; 14] = ["sin", "cos", "tan", "exp", "exp2", "log", "log2", "log10", "pow", "atan", "atan2", "asin", "acos", "cbrt"];
+/// Those that are computed.
+const EXACT: [&str; 7] = ["sqrt", "fabs", "floor", "ceil", "trunc", "fmin", "fmax"];
+
+/// The name of a mathematical function without the mark of single precision, and whether it had it.
+fn stem(name: &str) -> (&str, bool) {
+    match name.strip_suffix('f') {
+        Some(stem) if name != "erf" => (stem, true),
+        _ => (name, false),
+    }
+}
+
+/// For a function that only computes an answer from floating-point arguments: how many, and their bits.
+pub fn pure_arguments(name: &str) -> Option<(usize, u32)> {
+    let (stem, single) = stem(name.split('@').next().unwrap_or(name));
+    let known = PURE.contains(&stem) || EXACT.contains(&stem);
+    known.then(|| (if matches!(stem, "pow" | "atan2" | "fmin" | "fmax") { 2 } else { 1 }, if single { 32 } else { 64 }))
 }
 
 /// Prepares the stack of a machine for a run: the return address on top, everything below poisoned.

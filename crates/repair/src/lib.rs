@@ -35,4 +35,5 @@ pub mod study;
 pub mod symbolic;
 pub mod term;
 pub mod verify;
+pub mod walk;
 pub mod written;

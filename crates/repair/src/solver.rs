@@ -1,10 +1,15 @@
-//! Asks an SMT solver, in one process per batch, under limits.
+//! Asks an SMT solver, in one confined process per batch, under limits.
 
 use crate::algebra::Bin;
 use crate::term::{Term, Terms};
 use std::fmt::Write as _;
 use std::time::Duration;
-use trueline_toolchain::{Limits, Tool, ToolKind, find_tool};
+use trueline_toolchain::{Confinement, Limits, Tool, ToolKind, find_tool};
+
+/// What one question may cost, counted in the solver's own steps: the same answer on a busy machine as on an idle
+/// one. About a second of CPU time each.
+const Z3_EFFORT: u64 = 3_000_000;
+const CVC5_EFFORT: u64 = 3_000;
 
 /// A question: do the assumptions imply the claim?
 #[derive(Clone, Debug)]
@@ -88,7 +93,10 @@ impl Solver {
         let roots: Vec<Term> = open.iter().flat_map(|n| questions[*n].assumptions.iter().copied().chain([questions[*n].claim])).collect();
         let cvc5 = tool.kind == ToolKind::Cvc5;
         let mut text = String::new();
-        text.push_str(if cvc5 { "(set-logic QF_UFBV)\n" } else { "(set-option :timeout 700)\n(set-logic QF_UFBV)\n" });
+        if !cvc5 {
+            let _ = writeln!(text, "(set-option :rlimit {Z3_EFFORT})");
+        }
+        text.push_str("(set-logic QF_UFBV)\n");
         text.push_str(&terms.smt(&roots));
         for n in open {
             text.push_str("(push 1)\n");
@@ -98,11 +106,12 @@ impl Solver {
             let _ = writeln!(text, "(assert (= {} #b0))\n(check-sat)\n(pop 1)", Terms::name(questions[*n].claim));
         }
         let job = if cvc5 {
-            tool.job().args(["--lang=smt2", "--incremental", "--tlimit-per=700", "-"])
+            tool.job().args(["--lang=smt2", "--incremental"]).arg(format!("--rlimit-per={CVC5_EFFORT}")).arg("-")
         } else {
             tool.job().args(["-in", "-smt2"])
         };
-        match job.stdin(text).limits(Limits::seconds(20)).run() {
+        let limits = Limits { wall: Duration::from_secs(120), ..Limits::seconds(20) };
+        match job.stdin(text).limits(limits).confine(Confinement::closed()).run() {
             Ok(outcome) => {
                 self.cpu += outcome.cpu;
                 let answer = |line: &str| match line.trim() {

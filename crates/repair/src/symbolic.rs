@@ -1,4 +1,4 @@
-//! Symbolic execution: a machine whose values are terms, and the walk from one cut point to the next.
+//! Symbolic execution: a machine whose values are terms.
 //!
 //! Memory: words of the own frame are tracked one by one. Shared objects are read through uninterpreted
 //! functions of the offset (the same functions in both builds: at a correlated point their memories are
@@ -6,8 +6,6 @@
 //! object they start in; both are listed as assumptions.
 
 use crate::algebra::{Bin, Fault, Float, Machine, Place, RSP};
-use crate::emulate::Code;
-use crate::lift::{self, Flow};
 use crate::term::{Term, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,10 +35,10 @@ pub const ELSEWHERE: u64 = 1 << 44;
 /// A store into a shared object: guard, object, offset, value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
-    guard: Term,
-    object: u32,
-    offset: Term,
-    value: Term,
+    pub(crate) guard: Term,
+    pub(crate) object: u32,
+    pub(crate) offset: Term,
+    pub(crate) value: Term,
 }
 
 /// A symbolic machine.
@@ -62,11 +60,15 @@ pub struct Symbolic {
     pub moves: Option<Moves>,
     bias: Term,
     cfa: Term,
-    /// A store somewhere unknown makes loads incomparable from then on.
-    epoch: u32,
+    /// Bytes of the frame that were stored to: what was there at the start is gone.
+    pub(crate) written: BTreeSet<i64>,
+    /// Which memory loads read: empty for the start's. A store somewhere unknown makes loads of the two builds
+    /// incomparable from then on, an outside call makes them new but equal.
+    pub(crate) memory: String,
     /// The path's condition.
     pub condition: Term,
-    calls: u32,
+    pub(crate) calls: u32,
+    pub(crate) lost: u32,
 }
 
 impl Symbolic {
@@ -90,9 +92,11 @@ impl Symbolic {
             moves: None,
             bias,
             cfa,
-            epoch: 0,
+            written: BTreeSet::new(),
+            memory: String::new(),
             condition,
             calls: 0,
+            lost: 0,
         }
     }
 
@@ -108,19 +112,49 @@ impl Symbolic {
 
     /// A frame word's value; an unknown where it was never written.
     pub fn frame_value(&mut self, offset: i64, bytes: u32) -> Term {
-        if let Some(v) = self.frame.get(&offset).copied() {
-            let width = self.terms.width(v);
-            if width == bytes * 8 {
-                return v;
+        // A stored or known word that contains it.
+        let holder = self.frame.range(..=offset).next_back().map(|(at, v)| (*at, *v));
+        if let Some((at, v)) = holder {
+            let (low, width) = ((offset - at) as u32 * 8, self.terms.width(v));
+            if low + bytes * 8 <= width {
+                return self.terms.extract(v, low, bytes * 8);
             }
-            if width > bytes * 8 {
-                return self.terms.extract(v, 0, bytes * 8);
-            }
+        }
+        let end = offset + i64::from(bytes);
+        let overlaps = self.frame.iter().any(|(at, v)| *at < end && at + i64::from(self.terms.width(*v) / 8) > offset);
+        if overlaps || self.written.range(offset..end).next().is_some() {
+            // Partly stored: nothing is known of the whole.
+            return self.terms.fresh(bytes * 8);
         }
         let name = format!("frame_{}_{offset}_{bytes}", self.side);
         let value = self.terms.var(bytes * 8, &name);
         self.frame.insert(offset, value);
         value
+    }
+
+    /// Stores into the frame; a word that is only partly overwritten keeps its other bytes.
+    fn store_frame(&mut self, offset: i64, value: Term) {
+        let end = offset + i64::from(self.terms.width(value) / 8);
+        let stale: Vec<(i64, Term)> = self
+            .frame
+            .iter()
+            .filter(|(at, v)| **at < end && *at + i64::from(self.terms.width(**v) / 8) > offset)
+            .map(|(at, v)| (*at, *v))
+            .collect();
+        for (at, v) in stale {
+            self.frame.remove(&at);
+            let high = at + i64::from(self.terms.width(v) / 8);
+            if at < offset {
+                let low = self.terms.extract(v, 0, (offset - at) as u32 * 8);
+                self.frame.insert(at, low);
+            }
+            if high > end {
+                let rest = self.terms.extract(v, (end - at) as u32 * 8, (high - end) as u32 * 8);
+                self.frame.insert(end, rest);
+            }
+        }
+        self.written.extend(offset..end);
+        self.frame.insert(offset, value);
     }
 
     fn place_of(&mut self, address: Term) -> Where {
@@ -163,7 +197,7 @@ impl Symbolic {
                 return self.terms.constant(bytes * 8, u128::from_le_bytes(bytes16));
             }
         }
-        let tag = if self.epoch == 0 || object.fixed.is_some() { String::new() } else { format!("_{}{}", self.side, self.epoch) };
+        let tag = if object.fixed.is_some() { "" } else { &self.memory };
         let mut value = self.terms.call(&format!("load{}_{}{tag}", bytes * 8, object.id), bytes * 8, vec![offset]);
         for store in self.stores.clone().iter().filter(|s| s.object == object.id) {
             if self.terms.width(store.value) != bytes * 8 {
@@ -191,22 +225,53 @@ impl Symbolic {
         }
     }
 
-    fn forget_memory(&mut self) {
-        self.epoch += 1;
+    /// Loads read something new from now on.
+    pub(crate) fn forget_memory(&mut self) {
+        self.lost += 1;
+        self.memory = format!("_{}{}", self.side, self.lost);
         self.stores.clear();
     }
 
-    fn call(&mut self) {
-        self.calls += 1;
-        self.forget_memory();
+    /// A call of code that is not followed. The same call (by name and number since the start) answers the same in
+    /// both builds, a mathematical function the same for the same arguments.
+    pub(crate) fn call(&mut self, name: Option<&str>) {
+        let pure = name.and_then(crate::emulate::pure_arguments);
+        let (mut integer, mut float) = (None, None);
+        match (name, pure) {
+            (Some(name), Some((count, bits))) => {
+                let args: Vec<Term> = (0..count as u8)
+                    .map(|n| {
+                        let x = self.get(Place::Xmm(n));
+                        self.terms.extract(x, 0, bits)
+                    })
+                    .collect();
+                float = Some(self.terms.call(&format!("call_{name}"), 128, args));
+            }
+            (Some(name), None) if self.lost == 0 => {
+                self.calls += 1;
+                self.memory = format!("_call{}", self.calls);
+                self.stores.clear();
+                integer = Some(self.terms.var(64, &format!("call{}_{name}", self.calls)));
+                float = Some(self.terms.var(128, &format!("call{}_{name}_x", self.calls)));
+            }
+            _ => self.forget_memory(),
+        }
         for n in [0u8, 1, 2, 6, 7, 8, 9, 10, 11] {
-            let value = self.terms.fresh(64);
+            let value = integer.take().unwrap_or_else(|| self.terms.fresh(64));
             self.places.insert(Place::Gpr(n), value);
         }
         for n in 0..16 {
-            let value = self.terms.fresh(128);
+            let value = float.take().unwrap_or_else(|| self.terms.fresh(128));
             self.places.insert(Place::Xmm(n), value);
         }
+    }
+
+    /// Moves the stack pointer.
+    pub(crate) fn move_stack(&mut self, by: i64) {
+        let stack = self.get(Place::Gpr(RSP));
+        let k = self.terms.constant(64, by as u64 as u128);
+        let moved = self.terms.bin(Bin::Add, stack, k);
+        self.places.insert(Place::Gpr(RSP), moved);
     }
 }
 
@@ -268,16 +333,8 @@ impl Machine for Symbolic {
         })
     }
     fn store(&mut self, address: &Term, value: &Term) -> Result<(), Fault> {
-        let bytes = i64::from(self.terms.width(*value) / 8);
         match self.place_of(*address) {
-            Where::Frame(offset) => {
-                let overlaps = |at: &i64, v: &Term| *at < offset + bytes && at + i64::from(self.terms.width(*v) / 8) > offset;
-                let stale: Vec<i64> = self.frame.iter().filter(|(at, v)| overlaps(at, v)).map(|(at, _)| *at).collect();
-                for at in stale {
-                    self.frame.remove(&at);
-                }
-                self.frame.insert(offset, *value);
-            }
+            Where::Frame(offset) => self.store_frame(offset, *value),
             Where::Object(object, offset) => self.store_object(&object, offset, *value),
             // A pointer we know nothing of points into shared memory, not into the own frame.
             Where::Unknown => self.forget_memory(),
@@ -301,161 +358,12 @@ impl Machine for Symbolic {
     }
 }
 
-/// Where a walk ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Arrival {
-    /// At a cut point.
-    Cut(u64),
-    /// At a return.
-    Return,
-}
-
-/// Most instructions between two cut points.
-const MAX_STEPS: usize = 4000;
-
-/// Walks from `pc` to the next cut points and returns, joining paths wherever they meet, so that the work
-/// is linear in the code. `visit` sees each instruction's address with the machine before it. `ranks` orders
-/// the function's instructions (reverse postorder).
-pub fn walk(
-    code: &Code<'_>,
-    ranks: &BTreeMap<u64, usize>,
-    mut start: Symbolic,
-    pc: u64,
-    cuts: &BTreeSet<u64>,
-    visit: &mut dyn FnMut(u64, &mut Symbolic),
-) -> Result<(Vec<(Arrival, Symbolic)>, Terms), String> {
-    let mut terms = std::mem::take(&mut start.terms);
-    let mut arrived: BTreeMap<Arrival, Vec<Symbolic>> = BTreeMap::new();
-    let mut queue: BTreeMap<(usize, u64), Vec<Symbolic>> = BTreeMap::new();
-    let rank = |pc: u64| ranks.get(&pc).copied().ok_or_else(|| format!("control leaves the function at {pc:#x}"));
-    queue.insert((rank(pc)?, pc), vec![start]);
-    let mut steps = 0;
-    while let Some(((at, pc), machines)) = queue.pop_first() {
-        steps += 1;
-        if steps > MAX_STEPS {
-            return Err("its paths are too long".to_owned());
-        }
-        let Some(mut m) = merge(&mut terms, machines) else { continue };
-        m.terms = std::mem::take(&mut terms);
-        visit(pc, &mut m);
-        let instruction = code.at(pc).ok_or_else(|| format!("no code at {pc:#x}"))?;
-        let next = instruction.next_ip();
-        let mut out: Vec<(u64, Symbolic)> = Vec::new();
-        match lift::execute(&mut m, &instruction).map_err(|e| e.to_string())? {
-            Flow::Next => out.push((next, m)),
-            Flow::Jump(to) if code.outside(to).is_some() => {
-                m.call();
-                terms = std::mem::take(&mut m.terms);
-                arrived.entry(Arrival::Return).or_default().push(m);
-            }
-            Flow::Jump(to) => out.push((to, m)),
-            Flow::Call(_) | Flow::CallTo(_) => {
-                m.call();
-                out.push((next, m));
-            }
-            Flow::Return => {
-                terms = std::mem::take(&mut m.terms);
-                arrived.entry(Arrival::Return).or_default().push(m);
-            }
-            Flow::Branch(condition, to) => match m.terms.value(condition) {
-                Some(0) => out.push((next, m)),
-                Some(_) => out.push((to, m)),
-                None => {
-                    let taken = m.terms.and(m.condition, condition);
-                    let not = m.terms.not(condition);
-                    let passed = m.terms.and(m.condition, not);
-                    let shared = std::mem::take(&mut m.terms);
-                    let mut other = m.clone();
-                    other.condition = passed;
-                    m.condition = taken;
-                    m.terms = shared;
-                    out.push((next, other));
-                    out.push((to, m));
-                }
-            },
-            Flow::JumpTo(_) => return Err("it has a computed jump".to_owned()),
-            Flow::Stop => return Err("it has a trap".to_owned()),
-        }
-        for (to, mut m) in out {
-            if !m.terms.is_empty() {
-                terms = std::mem::take(&mut m.terms);
-            }
-            if cuts.contains(&to) {
-                arrived.entry(Arrival::Cut(to)).or_default().push(m);
-                continue;
-            }
-            let order = rank(to)?;
-            if order <= at {
-                return Err(format!("it has a loop at {to:#x} that is no natural one"));
-            }
-            queue.entry((order, to)).or_default().push(m);
-        }
-    }
-    let done = arrived.into_iter().filter_map(|(a, ms)| Some((a, merge(&mut terms, ms)?))).collect();
-    Ok((done, terms))
-}
-
 /// What a register is called before anything wrote it.
-fn unwritten(terms: &mut Terms, side: &str, place: Place) -> Term {
+pub(crate) fn unwritten(terms: &mut Terms, side: &str, place: Place) -> Term {
     let (width, name) = match place {
         Place::Gpr(n) => (64, format!("r{n}_{side}")),
         Place::Xmm(n) => (128, format!("x{n}_{side}")),
         Place::Flag(f) => (1, format!("f{f:?}_{side}")),
     };
     terms.var(width, &name)
-}
-
-/// Joins machines that arrived at the same place: differing values become choices on the paths'
-/// conditions. `terms` is the shared table.
-pub fn merge(terms: &mut Terms, machines: Vec<Symbolic>) -> Option<Symbolic> {
-    let mut machines = machines.into_iter();
-    let mut joined = machines.next()?;
-    for m in machines {
-        let condition = m.condition;
-        let places: BTreeSet<Place> = joined.places.keys().chain(m.places.keys()).copied().collect();
-        for place in places {
-            let start = unwritten(terms, joined.side, place);
-            let (a, b) = (joined.places.get(&place).copied().unwrap_or(start), m.places.get(&place).copied().unwrap_or(start));
-            let value = terms.ite(condition, b, a);
-            joined.places.insert(place, value);
-        }
-        let offsets: BTreeSet<i64> = joined.frame.keys().chain(m.frame.keys()).copied().collect();
-        for offset in offsets {
-            match (joined.frame.get(&offset), m.frame.get(&offset)) {
-                (Some(a), Some(b)) if terms.width(*a) == terms.width(*b) => {
-                    let value = terms.ite(condition, *b, *a);
-                    joined.frame.insert(offset, value);
-                }
-                (Some(v), None) | (None, Some(v)) => {
-                    // One path read or wrote it first: on the other it still is what it was at the start.
-                    let bytes = terms.width(*v) / 8;
-                    let start = terms.var(bytes * 8, &format!("frame_{}_{offset}_{bytes}", joined.side));
-                    let (a, b) = (joined.frame.get(&offset).copied().unwrap_or(start), m.frame.get(&offset).copied().unwrap_or(start));
-                    let value = terms.ite(condition, b, a);
-                    joined.frame.insert(offset, value);
-                }
-                _ => {
-                    joined.frame.remove(&offset);
-                }
-            }
-        }
-        if joined.stores != m.stores || joined.epoch != m.epoch {
-            let common = joined.stores.iter().zip(&m.stores).take_while(|(a, b)| a == b).count();
-            let not = terms.not(condition);
-            if joined.epoch != m.epoch {
-                joined.epoch = joined.epoch.max(m.epoch) + 1;
-                joined.stores.clear();
-            } else {
-                for store in joined.stores.iter_mut().skip(common) {
-                    store.guard = terms.and(store.guard, not);
-                }
-                for store in m.stores.into_iter().skip(common) {
-                    let guard = terms.and(store.guard, condition);
-                    joined.stores.push(Store { guard, ..store });
-                }
-            }
-        }
-        joined.condition = terms.bin(Bin::Or, joined.condition, condition);
-    }
-    Some(joined)
 }

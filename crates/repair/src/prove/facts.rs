@@ -1,0 +1,205 @@
+//! What is taken to hold at a node, guessed from the runs and instantiated over both machines.
+
+use super::Prover;
+use crate::algebra::{Bin, Machine, Place, RSP};
+use crate::debug::TypeClass;
+use crate::fit::{self, Preference};
+use crate::relation::{Relation, Source};
+use crate::solver::equal;
+use crate::symbolic::Symbolic;
+use crate::term::Term;
+use std::collections::BTreeSet;
+
+/// Something that holds whenever control is at a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A source variable follows from the machine's state.
+    Related(usize, Relation),
+    /// A register holds a constant, or the load bias plus a constant.
+    Fixed(u8, bool, u64),
+    /// A variable that is never negative leaves `residue` when divided by the modulus.
+    Congruent(usize, u64, u64),
+    /// A variable is at least this.
+    AtLeast(usize, i64),
+    /// A variable is at most this.
+    AtMost(usize, i64),
+    /// The first variable is less than the second.
+    Less(usize, usize),
+    /// The first variable is at most the second.
+    NotMore(usize, usize),
+}
+
+impl Prover<'_, '_> {
+    /// Facts that held in every run at a node.
+    pub fn guess(&self, pc: u64) -> Vec<Fact> {
+        let study = self.study;
+        let mut facts = Vec::new();
+        let mut numbers: Vec<(usize, Vec<i128>)> = Vec::new();
+        for (slot, s) in study.slots.iter().enumerate().filter(|(_, s)| s.key.function == study.reference.function.name) {
+            let ty = crate::debug::Type { class: s.class, size: s.size, element: None };
+            let evidence = study.head_evidence(pc, slot);
+            if evidence.targets.is_empty() {
+                continue;
+            }
+            let samples = study.samples(&evidence);
+            for relation in fit::fit(&samples, ty, Preference::Registers) {
+                facts.push(Fact::Related(slot, relation));
+            }
+            if s.class == TypeClass::Float || s.class == TypeClass::Pointer {
+                continue;
+            }
+            let values: Vec<i128> = evidence.targets.iter().map(|t| fit::number(t.1.first, ty)).collect();
+            let (low, high) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
+            let modulus = values.iter().fold(0u128, |g, v| gcd(g, (v - low).unsigned_abs()));
+            if (2..=64).contains(&modulus) && low >= 0 {
+                facts.push(Fact::Congruent(slot, modulus as u64, low as u64 % modulus as u64));
+            }
+            if let (Ok(l), Ok(h)) = (i64::try_from(low), i64::try_from(high)) {
+                facts.push(Fact::AtLeast(slot, l));
+                facts.push(Fact::AtLeast(slot, 0));
+                facts.push(Fact::AtMost(slot, h));
+            }
+            numbers.push((slot, values));
+        }
+        for (a, x) in &numbers {
+            for (b, y) in numbers.iter().filter(|(b, y)| b != a && y.len() == x.len()) {
+                if x.iter().zip(y).all(|(x, y)| x < y) {
+                    facts.push(Fact::Less(*a, *b));
+                } else if x.iter().zip(y).all(|(x, y)| x <= y) {
+                    facts.push(Fact::NotMore(*a, *b));
+                }
+            }
+        }
+        let states: Vec<_> = study.instants(pc).iter().map(|at| &study.instant(*at).machine).collect();
+        for n in (0..16u8).filter(|n| *n != RSP) {
+            let values: BTreeSet<u64> = states.iter().map(|s| s.gpr[n as usize]).collect();
+            let moved: BTreeSet<u64> = states.iter().map(|s| s.gpr[n as usize].wrapping_sub(s.bias)).collect();
+            match (values.first(), moved.first()) {
+                (_, Some(v)) if moved.len() == 1 && states[0].bias != 0 && *v < 1 << 32 => facts.push(Fact::Fixed(n, true, *v)),
+                (Some(v), _) if values.len() == 1 => facts.push(Fact::Fixed(n, false, *v)),
+                _ => {}
+            }
+        }
+        facts
+    }
+
+    /// A variable's value as a 64-bit number.
+    pub fn wide(&self, m: &mut Symbolic, slot: usize) -> Term {
+        let s = &self.study.slots[slot];
+        let value = m.frame_value(s.offset, s.size as u32);
+        if s.class == TypeClass::Unsigned { m.terms.zext(value, 64) } else { m.terms.sext(value, 64) }
+    }
+
+    /// The claim of a relation as a one-bit term: machine state in `o`, variable `value` of `size` bytes.
+    pub fn claim(&self, o: &mut Symbolic, relation: &Relation, value: Term, wide: Term, size: u64) -> Term {
+        match relation {
+            Relation::Vector(n) => {
+                let x = o.get(Place::Xmm(*n));
+                let low = o.terms.extract(x, 0, size as u32 * 8);
+                equal(&mut o.terms, low, value)
+            }
+            Relation::Bits(bits) => {
+                let k = o.terms.constant(size as u32 * 8, u128::from(*bits));
+                equal(&mut o.terms, k, value)
+            }
+            Relation::Affine(a) => {
+                let mut sum = o.terms.constant(64, a.constant as u64 as u128);
+                for (source, factor) in &a.terms {
+                    let x = match source {
+                        Source::Register(n) => o.get(Place::Gpr(*n)),
+                        Source::Half(n) => {
+                            let full = o.get(Place::Gpr(*n));
+                            let low = o.terms.extract(full, 0, 32);
+                            o.terms.sext(low, 64)
+                        }
+                        Source::Word(offset) => o.frame_value(i64::from(*offset), 8),
+                        Source::HalfWord(offset) => {
+                            let low = o.frame_value(i64::from(*offset), 4);
+                            o.terms.sext(low, 64)
+                        }
+                        Source::Bias => o.bias(),
+                        Source::Cfa => o.cfa(),
+                    };
+                    let k = o.terms.constant(64, *factor as u64 as u128);
+                    let part = o.terms.bin(Bin::Mul, x, k);
+                    sum = o.terms.bin(Bin::Add, sum, part);
+                }
+                if a.divisor == 1 && size < 8 {
+                    let low = o.terms.extract(sum, 0, size as u32 * 8);
+                    return equal(&mut o.terms, low, value);
+                }
+                let d = o.terms.constant(64, a.divisor as u64 as u128);
+                let scaled = o.terms.bin(Bin::Mul, wide, d);
+                equal(&mut o.terms, sum, scaled)
+            }
+        }
+    }
+
+    /// A fact as a one-bit term over both machines. The terms live in `o`.
+    pub fn instantiate(&self, fact: &Fact, o: &mut Symbolic, r: &mut Symbolic) -> Term {
+        std::mem::swap(&mut o.terms, &mut r.terms);
+        let value = |p: &Self, r: &mut Symbolic, slot: usize| {
+            let s = &p.study.slots[slot];
+            r.frame_value(s.offset, s.size as u32)
+        };
+        let slots: Vec<usize> = match fact {
+            Fact::Related(s, _) | Fact::Congruent(s, ..) | Fact::AtLeast(s, _) | Fact::AtMost(s, _) => vec![*s],
+            Fact::Less(a, b) | Fact::NotMore(a, b) => vec![*a, *b],
+            Fact::Fixed(..) => Vec::new(),
+        };
+        let pairs: Vec<(Term, Term)> = slots.iter().map(|s| (value(self, r, *s), self.wide(r, *s))).collect();
+        std::mem::swap(&mut o.terms, &mut r.terms);
+        match fact {
+            Fact::Related(slot, relation) => self.claim(o, relation, pairs[0].0, pairs[0].1, self.study.slots[*slot].size),
+            Fact::Fixed(n, biased, k) => {
+                let x = o.get(Place::Gpr(*n));
+                let k = o.terms.constant(64, u128::from(*k));
+                let k = if *biased { o.terms.bin(Bin::Add, o.bias(), k) } else { k };
+                equal(&mut o.terms, x, k)
+            }
+            Fact::Congruent(_, modulus, residue) => {
+                if modulus.is_power_of_two() {
+                    let twos = modulus.trailing_zeros();
+                    let low = o.terms.extract(pairs[0].1, 0, twos);
+                    let k = o.terms.constant(twos, u128::from(*residue));
+                    return equal(&mut o.terms, low, k);
+                }
+                // Narrow on purpose: division of 64 bits is dear, and indices are small.
+                let low = o.terms.extract(pairs[0].1, 0, 32);
+                let m = o.terms.constant(32, u128::from(*modulus));
+                let rest = o.terms.bin(Bin::Urem, low, m);
+                let k = o.terms.constant(32, u128::from(*residue));
+                equal(&mut o.terms, rest, k)
+            }
+            Fact::AtLeast(_, k) | Fact::AtMost(_, k) => {
+                let k = o.terms.constant(64, *k as u64 as u128);
+                let (a, b) = if matches!(fact, Fact::AtLeast(..)) { (pairs[0].1, k) } else { (k, pairs[0].1) };
+                let less = o.terms.bin(Bin::Slt, a, b);
+                o.terms.not(less)
+            }
+            Fact::Less(..) => o.terms.bin(Bin::Slt, pairs[0].1, pairs[1].1),
+            Fact::NotMore(..) => {
+                let less = o.terms.bin(Bin::Slt, pairs[1].1, pairs[0].1);
+                o.terms.not(less)
+            }
+        }
+    }
+
+    pub fn describe(&self, fact: &Fact) -> String {
+        let name = |s: &usize| self.study.slots[*s].key.name.clone();
+        match fact {
+            Fact::Related(s, r) => format!("{} = {r}", name(s)),
+            Fact::Fixed(n, true, k) => format!("{} = base + {k:#x}", crate::algebra::GPR_NAMES[*n as usize]),
+            Fact::Fixed(n, false, k) => format!("{} = {k:#x}", crate::algebra::GPR_NAMES[*n as usize]),
+            Fact::Congruent(s, m, r) => format!("{} ≡ {r} mod {m}", name(s)),
+            Fact::AtLeast(s, k) => format!("{} >= {k}", name(s)),
+            Fact::AtMost(s, k) => format!("{} <= {k}", name(s)),
+            Fact::Less(a, b) => format!("{} < {}", name(a), name(b)),
+            Fact::NotMore(a, b) => format!("{} <= {}", name(a), name(b)),
+        }
+    }
+}
+
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,316 @@
+//! Everything that starts at one node: the machine's paths to the next nodes with the source's.
+
+use super::facts::Fact;
+use super::{Node, Prover};
+use crate::algebra::{Bin, Place, RBP, RSP};
+use crate::inputs;
+use crate::relation::{Relation, Source};
+use crate::study::Study;
+use crate::symbolic::{ELSEWHERE, Moves, Object, Symbolic};
+use crate::term::{Term, Terms};
+use crate::walk::{self, Arrival};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Most source iterations that are followed on known values.
+const MAX_CHAIN: usize = 600;
+
+/// One machine path between nodes with its source path.
+pub struct Edge {
+    /// Where the machine arrives.
+    pub arrival: Arrival,
+    /// The node there, if it is one.
+    pub to: Option<usize>,
+    /// Source machines that may correspond, the simplest first.
+    pub sources: Vec<Symbolic>,
+    /// The machine on arrival.
+    pub machine: Symbolic,
+}
+
+/// Everything that starts at one node.
+pub struct Fan {
+    /// The table that all machines share.
+    pub terms: Terms,
+    /// Paths to the next nodes.
+    pub edges: Vec<Edge>,
+    /// Machine states by PC.
+    pub visits: Vec<(u64, Symbolic)>,
+    /// Source machines after 0, 1, … iterations.
+    pub lanes: Vec<Symbolic>,
+    /// Source machines where the loop is left.
+    pub ends: Vec<Symbolic>,
+    /// The node's own facts.
+    pub facts: Vec<Term>,
+}
+
+impl Prover<'_, '_> {
+    /// Both machines at a node, facts put in as definitions where they can be.
+    fn start(&self, node: &Node) -> (Symbolic, Symbolic, Vec<Term>) {
+        let study = self.study;
+        let mut r = Symbolic::new(Terms::default(), "ref", Arc::clone(&self.objects), if node.head.is_none() { 8 } else { 0x800 });
+        r.moves = Some(Arc::clone(&self.moves));
+        if node.head.is_some() {
+            let cfa = r.cfa();
+            let k = r.terms.constant(64, 16);
+            let frame = r.terms.bin(Bin::Sub, cfa, k);
+            r.places.insert(Place::Gpr(RBP), frame);
+        }
+        let terms = std::mem::take(&mut r.terms);
+        let mut o = Symbolic::new(terms, "opt", Arc::clone(&self.objects), node.depth);
+        if node.head.is_none() {
+            for n in [7u8, 6, 2, 1, 8, 9] {
+                let arg = o.terms.var(64, &format!("arg{n}"));
+                o.places.insert(Place::Gpr(n), arg);
+                r.places.insert(Place::Gpr(n), arg);
+            }
+            for n in 0..8 {
+                let arg = o.terms.var(128, &format!("argx{n}"));
+                o.places.insert(Place::Xmm(n), arg);
+                r.places.insert(Place::Xmm(n), arg);
+            }
+            return (o, r, Vec::new());
+        }
+        for fact in &node.facts {
+            match fact {
+                Fact::Fixed(n, biased, k) if !o.places.contains_key(&Place::Gpr(*n)) => {
+                    let k = o.terms.constant(64, u128::from(*k));
+                    let value = if *biased { o.terms.bin(Bin::Add, o.bias(), k) } else { k };
+                    o.places.insert(Place::Gpr(*n), value);
+                }
+                _ => {}
+            }
+        }
+        for fact in &node.facts {
+            let Fact::Related(slot, relation) = fact else { continue };
+            let s = &study.slots[*slot];
+            std::mem::swap(&mut o.terms, &mut r.terms);
+            let (value, wide) = (r.frame_value(s.offset, s.size as u32), self.wide(&mut r, *slot));
+            std::mem::swap(&mut o.terms, &mut r.terms);
+            match relation {
+                Relation::Affine(a) => {
+                    let registers: Vec<_> = a.terms.iter().filter(|(s, _)| !matches!(s, Source::Bias | Source::Cfa)).collect();
+                    match registers.as_slice() {
+                        // r = ±(divisor·v - constant - …)
+                        [(Source::Register(n), k)] if k.abs() == 1 && !o.places.contains_key(&Place::Gpr(*n)) => {
+                            let d = o.terms.constant(64, a.divisor as u64 as u128);
+                            let mut rest = o.terms.bin(Bin::Mul, wide, d);
+                            let c = o.terms.constant(64, a.constant as u64 as u128);
+                            rest = o.terms.bin(Bin::Sub, rest, c);
+                            for (source, factor) in &a.terms {
+                                let base = match source {
+                                    Source::Bias => o.bias(),
+                                    Source::Cfa => o.cfa(),
+                                    _ => continue,
+                                };
+                                let f = o.terms.constant(64, *factor as u64 as u128);
+                                let part = o.terms.bin(Bin::Mul, base, f);
+                                rest = o.terms.bin(Bin::Sub, rest, part);
+                            }
+                            let sign = o.terms.constant(64, *k as u64 as u128);
+                            let value = o.terms.bin(Bin::Mul, rest, sign);
+                            o.places.insert(Place::Gpr(*n), value);
+                        }
+                        [(Source::Half(n), 1)]
+                            if a.terms.len() == 1 && a.divisor == 1 && s.size == 4 && !o.places.contains_key(&Place::Gpr(*n)) =>
+                        {
+                            let c = o.terms.constant(32, a.constant as u64 as u128);
+                            let low = o.terms.bin(Bin::Sub, value, c);
+                            let high = o.terms.fresh(32);
+                            let full = o.terms.concat(high, low);
+                            o.places.insert(Place::Gpr(*n), full);
+                        }
+                        _ => {}
+                    }
+                }
+                Relation::Vector(n) if !o.places.contains_key(&Place::Xmm(*n)) => {
+                    let high = o.terms.fresh(128 - s.size as u32 * 8);
+                    let full = o.terms.concat(high, value);
+                    o.places.insert(Place::Xmm(*n), full);
+                }
+                _ => {}
+            }
+        }
+        let facts: Vec<Fact> = node.facts.clone();
+        let assumed = facts.iter().map(|f| self.instantiate(f, &mut o, &mut r)).collect();
+        (o, r, assumed)
+    }
+
+    /// One step of the source: from a machine at `pc` to every next loop head or return.
+    fn advance(&self, terms: &mut Terms, mut m: Symbolic, pc: u64) -> Result<BTreeMap<Arrival, Symbolic>, String> {
+        m.terms = std::mem::take(terms);
+        let (done, table) = walk::walk(&self.theirs, m, pc, &mut |_, _| {})?;
+        *terms = table;
+        Ok(done.into_iter().collect())
+    }
+
+    /// Follows the source from head to head while there is one way to go, until the target.
+    fn follow(&self, terms: &mut Terms, mut at: Arrival, mut m: Symbolic, target: Arrival) -> Option<Symbolic> {
+        for _ in 0..MAX_CHAIN {
+            let Arrival::Cut(pc) = at else { return None };
+            let mut next = self.advance(terms, m, pc).ok()?;
+            if let Some(found) = next.remove(&target) {
+                return Some(found);
+            }
+            if next.len() != 1 {
+                return None;
+            }
+            (at, m) = next.pop_first()?;
+        }
+        None
+    }
+
+    /// The source from a node on: machines after each iteration, and where each leads when the loop is left.
+    fn iterate(&self, terms: &mut Terms, node: &Node, r: Symbolic) -> Result<(Vec<Symbolic>, Vec<BTreeMap<Arrival, Symbolic>>), String> {
+        let mut lanes = vec![r];
+        let mut exits: Vec<BTreeMap<Arrival, Symbolic>> = Vec::new();
+        let start = node.head.unwrap_or(self.study.reference.function.entry());
+        let last = node.unroll + node.rest;
+        for lane in 0..=last {
+            let mut next = self.advance(terms, lanes[lane].clone(), start)?;
+            let again = node.head.and_then(|h| next.remove(&Arrival::Cut(h)));
+            exits.push(next);
+            match again {
+                Some(m) if lane < last => lanes.push(m),
+                _ => break,
+            }
+        }
+        Ok((lanes, exits))
+    }
+
+    /// Everything that starts at a node.
+    pub fn fan(&self, index: usize) -> Result<Fan, String> {
+        let node = &self.nodes[index];
+        let (mut o, r, facts) = self.start(node);
+        let mut terms = std::mem::take(&mut o.terms);
+        let (mut lanes, exits) = self.iterate(&mut terms, node, r)?;
+        // Where the optimizer left no loop, the source's own loops may run on known values: follow them.
+        let mut chain = Vec::new();
+        if node.head.is_none() && self.nodes.len() == 1 {
+            let mut at: Vec<(Arrival, Symbolic)> = exits.iter().flat_map(|e| e.iter().map(|(a, m)| (*a, m.clone()))).collect();
+            for _ in 0..MAX_CHAIN {
+                let [(Arrival::Cut(pc), m)] = at.as_slice() else { break };
+                let (pc, m) = (*pc, m.clone());
+                let Ok(next) = self.advance(&mut terms, m, pc) else { break };
+                chain.extend(next.values().cloned());
+                at = next.into_iter().collect();
+            }
+        }
+        let mut visits = Vec::new();
+        o.terms = terms;
+        let (done, mut terms) = walk::walk(&self.ours, o, node.pc, &mut |pc, m| {
+            let table = std::mem::take(&mut m.terms);
+            visits.push((pc, m.clone()));
+            m.terms = table;
+        })?;
+        let mut edges = Vec::new();
+        for (arrival, machine) in done {
+            let to = match arrival {
+                Arrival::Cut(pc) => self.nodes.iter().position(|n| n.pc == pc),
+                Arrival::Return => None,
+            };
+            let sources = match to.and_then(|t| self.nodes[t].head.map(|h| (t, h))) {
+                Some((to, head)) => self.sources(&mut terms, node, &self.nodes[to], head, &lanes, &exits),
+                None => Vec::new(),
+            };
+            edges.push(Edge { arrival, to, sources, machine });
+        }
+        // Iterations that were peeled off in front of a loop, for the PCs that stand for them.
+        if node.head.is_none() {
+            for edge in edges.iter().filter(|e| e.sources.len() > 1) {
+                lanes.extend(edge.sources.iter().skip(1).cloned());
+            }
+        }
+        let ends = exits.iter().rev().flat_map(|e| e.values().cloned()).chain(chain).collect();
+        Ok(Fan { terms, edges, visits, lanes, ends, facts })
+    }
+
+    /// Source machines that arrive at `head` from a node, on the ways that the runs suggest.
+    fn sources(
+        &self,
+        terms: &mut Terms,
+        node: &Node,
+        to: &Node,
+        head: u64,
+        lanes: &[Symbolic],
+        exits: &[BTreeMap<Arrival, Symbolic>],
+    ) -> Vec<Symbolic> {
+        let target = Arrival::Cut(head);
+        let mut sources = Vec::new();
+        if Some(head) == node.head {
+            sources.extend(lanes.get(node.unroll).cloned());
+        }
+        let mut tried = vec![node.unroll];
+        if node.unroll > 0 {
+            tried.push(0);
+        }
+        for lane in tried {
+            let Some(out) = exits.get(lane) else { continue };
+            sources.extend(out.get(&target).cloned());
+            // Further heads on the way: loops that the optimizer unrolled run on known values.
+            for (arrival, m) in out {
+                if *arrival != target
+                    && let Some(m) = self.follow(terms, *arrival, m.clone(), target)
+                {
+                    sources.push(m);
+                }
+            }
+        }
+        // Iterations that stand in front of the loop.
+        if node.head != Some(head)
+            && to.peeled > 0
+            && let Some(mut m) = sources.first().cloned()
+        {
+            for _ in 0..to.peeled {
+                let Ok(mut next) = self.advance(terms, m, head) else { break };
+                let Some(again) = next.remove(&target) else { break };
+                sources.push(again.clone());
+                m = again;
+            }
+        }
+        // Several at once, by their conditions: the iterations that are left over after the loop.
+        if node.rest > 0 {
+            let mut ways: Vec<Symbolic> = exits.iter().filter_map(|out| out.get(&target).cloned()).collect();
+            if Some(head) == node.head {
+                ways = lanes.iter().skip(node.unroll).cloned().collect();
+            }
+            if ways.len() > 1 {
+                sources.extend(walk::merge(terms, ways));
+            }
+        }
+        sources
+    }
+}
+
+/// The distance from the stack pointer to the canonical frame address at a PC, when it is the same always.
+pub fn depth_at(study: &Study<'_>, pc: u64) -> Option<i64> {
+    let depths: BTreeSet<u64> = study
+        .instants(pc)
+        .iter()
+        .map(|at| {
+            let state = &study.instant(*at).machine;
+            state.cfa.wrapping_sub(state.gpr[RSP as usize])
+        })
+        .collect();
+    (depths.len() == 1).then(|| depths.first().map(|d| *d as i64)).flatten()
+}
+
+/// Shared objects at the optimized build's addresses, read-only sections of both, and how the reference
+/// build's addresses move there.
+pub fn address_space(study: &Study<'_>) -> (Arc<[Object]>, Moves) {
+    let (r, o) = (&study.reference, &study.optimized);
+    let mut objects = Vec::new();
+    let mut moves = Vec::new();
+    for (n, (name, theirs, ours, size)) in inputs::shared(r.image, o.image).into_iter().enumerate() {
+        let ty = o.info.globals.iter().find(|g| g.name == name).map(|g| g.ty);
+        let element = ty.and_then(|t| t.element.map(|e| e.1).or(Some(t.size))).filter(|e| matches!(e, 1 | 2 | 4 | 8)).unwrap_or(4);
+        objects.push(Object { low: ours, high: ours + size, id: n as u32, element: element as u32, fixed: None });
+        moves.push((theirs, theirs + size, ours.wrapping_sub(theirs)));
+    }
+    for (image, shift) in [(o.image, 0), (r.image, ELSEWHERE)] {
+        for s in image.sections.iter().filter(|s| s.loaded && !s.writable && !s.code && !s.data.is_empty()) {
+            let low = s.address + shift;
+            objects.push(Object { low, high: low + s.size, id: 1 << 20, element: 8, fixed: Some(s.data.clone().into()) });
+        }
+    }
+    (objects.into(), moves.into())
+}
