@@ -19,6 +19,7 @@ struct Options {
     only: Option<String>,
     level: Option<String>,
     unchecked: bool,
+    table: bool,
 }
 
 fn main() {
@@ -27,12 +28,13 @@ fn main() {
         eprintln!("usage: repair_kernels DIR CC[,CC...] [--verbose] [--only FUNCTION] [--json FILE] [--level -O2]");
         std::process::exit(2);
     };
-    let mut options = Options { verbose: false, only: None, level: None, unchecked: false };
+    let mut options = Options { verbose: false, only: None, level: None, unchecked: false, table: false };
     let mut json = None;
     while let Some(word) = words.next() {
         match word.as_str() {
             "--verbose" => options.verbose = true,
             "--unchecked" => options.unchecked = true,
+            "--table" => options.table = true,
             "--only" => options.only = words.next(),
             "--level" => options.level = words.next(),
             "--json" => json = words.next(),
@@ -61,6 +63,9 @@ fn main() {
             }
         }
         summary(cc, &rows);
+        if options.table {
+            table(&rows);
+        }
         let plain: Vec<_> = rows
             .iter()
             .map(|(f, v, w)| serde_json::json!({"function": f, "verification": v.as_ref().ok(), "error": v.as_ref().err(), "seconds": w}))
@@ -106,7 +111,7 @@ fn measure(cc: &str, file: &Path, options: &Options) -> Result<Vec<RowResult>, S
         .map(|f| f.name)
         .filter(|n| match &options.only {
             Some(only) => n == only,
-            None => !matches!(n.as_str(), "main" | "init" | "check"),
+            None => !matches!(n.as_str(), "main" | "init" | "check" | "twice"),
         })
         .collect();
     if names.is_empty() {
@@ -146,7 +151,7 @@ fn measure(cc: &str, file: &Path, options: &Options) -> Result<Vec<RowResult>, S
 
 fn show(f: &FunctionReport, check: &Result<Verification, String>, seconds: f64, options: &Options) {
     println!(
-        "{:<20} T{:<3} U{:<3} V{} O{:<3} M{:<3} I{:<3} Mpc {:<3} Ipc {:<3} proved {}/{} pairs {} right {}→{} wrong {}→{} {seconds:.2}s {}{}",
+        "{:<20} T{:<3} U{:<3} V{} O{:<3} M{:<3} I{:<3} Mpc {:<3} Ipc {:<3} proved {}/{} pairs {} right {}→{} wrong {}→{} left: {} no moment, {} no relation, {} unproved {seconds:.2}s {}{}",
         f.name,
         f.total,
         f.updated,
@@ -163,6 +168,9 @@ fn show(f: &FunctionReport, check: &Result<Verification, String>, seconds: f64, 
         f.right_after,
         f.wrong_before,
         f.wrong_after,
+        f.no_moment,
+        f.no_relation,
+        f.withheld,
         f.reason.clone().unwrap_or_default(),
         f.unproved.as_ref().map(|u| format!(" unproved: {u}")).unwrap_or_default()
     );
@@ -252,6 +260,50 @@ fn summary(cc: &str, rows: &[RowResult]) {
         println!("  variant {name:<4} U {:.1}%  missing {:.1}%  constant {:.1}%", column(|v| v.1), column(|v| v.2), column(|v| v.3));
     }
     println!("  CPU seconds per function {:.2}\n", rows.iter().map(|r| r.2).sum::<f64>() / functions as f64);
+}
+
+/// One line per function: the paper's counts, and why not more.
+fn table(rows: &[RowResult]) {
+    println!("| function | T | U | V | O | M | I | PCs missing, filled | PCs wrong constant, replaced | proved/validated | why not more |");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    for (f, ..) in rows {
+        println!(
+            "| {} | {} | {} | {} | {} | {} | {} | {}, {} | {}, {} | {}/{} | {} |",
+            f.name,
+            f.total,
+            f.updated,
+            f.variables,
+            f.original,
+            f.missing,
+            f.constant,
+            f.missing_possible,
+            f.missing_pcs,
+            f.constant_possible,
+            f.constant_pcs,
+            f.proved,
+            f.validated,
+            why(f)
+        );
+    }
+    println!();
+}
+
+/// Why a function was not improved further.
+fn why(f: &FunctionReport) -> String {
+    if let Some(reason) = &f.reason {
+        return reason.clone();
+    }
+    let mut parts = Vec::new();
+    if f.no_moment + f.no_relation + f.withheld == 0 {
+        parts.push(if f.updated == 0 { "nothing missing or wrong".to_owned() } else { "complete".to_owned() });
+    }
+    for (n, text) in [(f.no_moment, "no moment"), (f.no_relation, "no relation"), (f.withheld, "not proved")] {
+        if n > 0 {
+            parts.push(format!("{n} {text}"));
+        }
+    }
+    parts.extend(f.unproved.clone());
+    parts.join(", ")
 }
 
 /// CPU seconds of this process and its finished children.

@@ -125,13 +125,16 @@ fn tie(
                 continue;
             }
             let left = full - first;
+            // Every iteration begins where the source has the same memory.
             let fits = |unroll: usize| {
-                unroll * trips <= left && (0..trips).all(|j| candidate.arrivals[first + unroll * j].1 == instance.arrivals[j].1)
+                (0..trips).all(|j| candidate.arrivals.get(first + unroll * j).is_some_and(|a| a.1 == instance.arrivals[j].1))
             };
+            // All of them full, or else the last one left in the middle.
             let most = (left / trips).min(MAX_UNROLL);
+            let partial = candidate.arrivals.len().saturating_sub(first + 1).checked_div(trips - 1).unwrap_or(most).min(MAX_UNROLL);
             let unroll = match hint {
                 Some(hint) if fits(hint) => Some(hint),
-                _ => (1..=most).rev().find(|u| fits(*u)),
+                _ => (1..=most).rev().chain(most + 1..=partial).find(|u| fits(*u)),
             };
             if let Some(unroll) = unroll {
                 return Some((position, Tie { reference: *index, first, unroll }));
@@ -148,6 +151,18 @@ pub struct Window {
     pub moments: Vec<usize>,
     /// Source iterations past the first of this optimized iteration, of the first moment.
     pub lane: Option<usize>,
+    /// Whether the moments are at the line that a debugger shows.
+    pub lines: Lines,
+}
+
+/// Whether the source comes to the line of an instant at the moments it stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lines {
+    /// It does.
+    #[default]
+    Same,
+    /// It does not, at this visit: only a variable that has one value throughout is known.
+    Any,
 }
 
 /// Finds the window of an instant; `line` is the line a debugger shows there, 0 for none.
@@ -173,8 +188,17 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
                 let from = same[0];
                 moments = (from..high).filter(at_line).collect();
             }
-            let lane = moments.first().map(|k| (0..tie.unroll + 1).rev().find(|l| position(first + l) <= *k).unwrap_or(0));
-            return Window { moments, lane };
+            let lane_of = |k: usize| (0..tie.unroll + 1).rev().find(|l| position(first + l) <= k).unwrap_or(0);
+            if moments.is_empty() && back == 0 {
+                // The source does not come to this line here (a condition became data): the instant stands for the
+                // rest of the iteration that the stores say, whatever its lines.
+                let lane = lane_of(same[0]);
+                let end = position(first + lane + 1);
+                let moments = same.into_iter().filter(|k| *k < end).collect();
+                return Window { moments, lane: Some(lane), lines: Lines::Any };
+            }
+            let lane = moments.first().map(|k| lane_of(*k));
+            return Window { moments, lane, lines: Lines::Same };
         }
         return Window::default();
     }
@@ -200,7 +224,9 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
     for state in instant.states.iter().rev() {
         let moments: Vec<usize> = (low..high.max(low)).filter(|k| source.moments[*k].state == *state).collect();
         if !moments.is_empty() {
-            return Window { moments: moments.into_iter().filter(at_line).collect(), lane: None };
+            let here: Vec<usize> = moments.iter().copied().filter(at_line).collect();
+            let lines = if here.is_empty() { Lines::Any } else { Lines::Same };
+            return Window { moments: if here.is_empty() { moments } else { here }, lane: None, lines };
         }
     }
     Window::default()

@@ -259,6 +259,12 @@ impl DebugInfo {
         let mut headers = dwarf.units();
         while let Some(header) = headers.next().map_err(bad)? {
             let unit = dwarf.unit(header).map_err(bad)?;
+            if unit.dwo_name().map_err(bad)?.is_some() {
+                return Err(ImageError::Unsuitable {
+                    path: image.path.clone(),
+                    reason: "has split debug information (.dwo); build it without -gsplit-dwarf".to_owned(),
+                });
+            }
             let reference = unit.unit_ref(&dwarf);
             let index = info.units.len();
             info.read_unit(image, reference, index).map_err(bad)?;

@@ -98,7 +98,65 @@ pub fn fit(samples: &[Sample<'_>], ty: Type, preference: Preference) -> Vec<Rela
     if preference == Preference::Registers {
         constants.into_iter().for_each(&mut add);
     }
+    if found.is_empty() && ty.class != TypeClass::Float {
+        // No single part of the state says it: several together may.
+        found.extend(severals(samples, ty).into_iter().map(Relation::Affine).filter(|r| holds(r, samples, ty)));
+    }
     found
+}
+
+/// Samples that a fit to several registers looks at: more only confirm, and every relation is tried on all.
+const JOINT_SAMPLES: usize = 72;
+
+/// Affine relations to several registers at once: over the rationals, else modulo 2^64.
+fn severals(samples: &[Sample<'_>], ty: Type) -> Vec<Affine> {
+    let sure: Vec<&Sample<'_>> = samples.iter().filter(|s| s.target.allowed.len() == 1).collect();
+    let every = sure.len().div_ceil(JOINT_SAMPLES).max(1);
+    let sure: Vec<&Sample<'_>> = sure.into_iter().step_by(every).collect();
+    let states: Vec<&State> = sure.iter().map(|s| s.state).collect();
+    let values: Vec<Vec<i128>> = sure.iter().map(|s| vec![number(s.target.first, ty)]).collect();
+    let rational: Vec<Affine> = joint(&states, &values).into_iter().map(|(_, a)| a).collect();
+    if !rational.is_empty() {
+        return rational;
+    }
+    joint_modular(&states, &values).into_iter().collect()
+}
+
+/// One relation modulo 2^64 whose factors are small enough not to be an accident.
+fn joint_modular(states: &[&State], values: &[Vec<i128>]) -> Option<Affine> {
+    let columns = columns(states);
+    if states.len() < columns.len() + 4 {
+        return None;
+    }
+    let rows = states
+        .iter()
+        .zip(values)
+        .map(|(state, v)| columns.iter().map(|c| state.value(*c).unwrap_or(0) as u64).chain([1, v[0] as u64]).collect())
+        .collect();
+    let solution = matrix::solve_modular(rows)?;
+    let factors: Vec<i64> = solution.iter().map(|f| *f as i64).collect();
+    let (constant, factors) = factors.split_last()?;
+    let mut terms: Vec<(Source, i64)> = columns.into_iter().zip(factors.iter().copied()).filter(|(_, f)| *f != 0).collect();
+    terms.sort_unstable();
+    let machine = terms.iter().filter(|(s, _)| !matches!(s, Source::Bias | Source::Cfa)).count();
+    ((1..=3).contains(&machine) && factors.iter().all(|f| f.unsigned_abs() <= 64)).then_some(Affine {
+        terms,
+        constant: *constant,
+        divisor: 1,
+    })
+}
+
+/// Registers that differ somewhere and are no copies of another one.
+fn columns(states: &[&State]) -> Vec<Source> {
+    let mut columns: Vec<Source> = Vec::new();
+    let mut seen: BTreeSet<Vec<i128>> = BTreeSet::new();
+    for source in [Source::Cfa, Source::Bias].into_iter().chain((0..16).filter(|n| *n != crate::algebra::RSP).map(Source::Register)) {
+        let Some(xs) = states.iter().map(|s| s.value(source)).collect::<Option<Vec<_>>>() else { continue };
+        if xs.iter().any(|x| *x != xs[0]) && seen.insert(xs) {
+            columns.push(source);
+        }
+    }
+    columns
 }
 
 /// Frame words that simply hold the variable.
@@ -184,15 +242,7 @@ fn gcd(a: u128, b: u128) -> u128 {
 /// samples' null space, reduced with the source variables first. `values` has one row per sample.
 pub fn joint(states: &[&State], values: &[Vec<i128>]) -> Vec<(usize, Affine)> {
     let variables = values.first().map_or(0, Vec::len);
-    // Registers that differ somewhere and are no copies of another one.
-    let mut columns: Vec<Source> = Vec::new();
-    let mut seen: BTreeSet<Vec<i128>> = BTreeSet::new();
-    for source in [Source::Cfa, Source::Bias].into_iter().chain((0..16).filter(|n| *n != crate::algebra::RSP).map(Source::Register)) {
-        let Some(xs) = states.iter().map(|s| s.value(source)).collect::<Option<Vec<_>>>() else { continue };
-        if xs.iter().any(|x| *x != xs[0]) && seen.insert(xs) {
-            columns.push(source);
-        }
-    }
+    let columns = columns(states);
     let width = variables + columns.len() + 1;
     if states.len() < width + 3 {
         return Vec::new();

@@ -15,7 +15,7 @@ pub const OBJECT_BASE: u64 = 0x1000_0000;
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// It cannot be read.
-    #[error("cannot read {path}: {source}; check the path", path = path.display())]
+    #[error("cannot read {path}; check the path", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -80,6 +80,27 @@ pub fn source_rows(mut relations: Vec<Vec<Rational>>, sources: usize) -> Vec<(us
         .collect()
 }
 
+/// One solution of the equations modulo 2^64, unknowns first and the right side last in each row; unknowns
+/// that nothing determines are zero. `None` when there is none.
+pub fn solve_modular(mut rows: Vec<Vec<u64>>) -> Option<Vec<u64>> {
+    let unknowns = rows.first()?.len().checked_sub(1)?;
+    let pivots = reduce_modular(&mut rows);
+    let mut solution = vec![0u64; unknowns];
+    for (row, pivot) in rows.iter().zip(&pivots).rev() {
+        if *pivot == unknowns {
+            return None;
+        }
+        let known = (pivot + 1..unknowns).fold(0u64, |sum, c| sum.wrapping_add(row[c].wrapping_mul(solution[c])));
+        let right = row[unknowns].wrapping_sub(known);
+        let twos = row[*pivot].trailing_zeros();
+        if twos > 0 && right.trailing_zeros() < twos {
+            return None;
+        }
+        solution[*pivot] = right.checked_shr(twos).unwrap_or(0);
+    }
+    Some(solution)
+}
+
 /// Reduces rows modulo 2^64 in place: each pivot is a power of two, entries above it are smaller, and the
 /// span is kept. Returns the pivot columns.
 pub fn reduce_modular(rows: &mut Vec<Vec<u64>>) -> Vec<usize> {
@@ -191,6 +212,22 @@ mod tests {
             for row in &rows {
                 let dot = row[..4].iter().zip(&x).fold(row[4], |s, (a, b)| s.wrapping_add(a.wrapping_mul(*b)));
                 prop_assert_eq!(dot, 0);
+            }
+        }
+
+        #[test]
+        fn a_modular_solution_solves_every_equation(rows in prop::collection::vec(prop::collection::vec(any::<u64>(), 3), 1..8), x in prop::collection::vec(-9i64..9, 3)) {
+            let rows: Vec<Vec<u64>> = rows.into_iter().map(|mut r| {
+                r.push(r.iter().zip(&x).fold(0u64, |s, (a, b)| s.wrapping_add(a.wrapping_mul(*b as u64))));
+                r
+            }).collect();
+            if let Some(found) = solve_modular(rows.clone()) {
+                for row in &rows {
+                    let dot = row[..3].iter().zip(&found).fold(0u64, |s, (a, b)| s.wrapping_add(a.wrapping_mul(*b)));
+                    prop_assert_eq!(dot, row[3]);
+                }
+            } else {
+                prop_assert!(rows.iter().any(|r| r[..3].iter().all(|x| x % 2 == 0)) || rows.len() < 3, "an odd system has a solution");
             }
         }
 

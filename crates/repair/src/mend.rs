@@ -99,6 +99,8 @@ pub struct Mended {
     pub choices: BTreeMap<u64, Choice>,
     /// What the compiler wrote, judged, by PC in scope.
     pub verdicts: BTreeMap<u64, Verdict>,
+    /// PCs that stand for no known moment of the source, or for one at which the variable has no value.
+    pub blank: BTreeSet<u64>,
 }
 
 /// Points where both builds are correlated: entry, loop heads, calls, exits.
@@ -179,10 +181,12 @@ fn mend_variable(
     };
     let mut choices: BTreeMap<u64, Choice> = BTreeMap::new();
     let mut verdicts = BTreeMap::new();
+    let mut blank = BTreeSet::new();
     let mut previous: Option<Relation> = None;
     for (pc, e) in evidence {
         verdicts.insert(*pc, verdict(study, variable, *pc, e));
         if usable(pc).is_none() {
+            blank.insert(*pc);
             previous = None;
             continue;
         }
@@ -216,7 +220,7 @@ fn mend_variable(
             choices.insert(*pc, Choice { relation, label, stage, lane });
         }
     }
-    Mended { variable: n, choices, verdicts }
+    Mended { variable: n, choices, verdicts, blank }
 }
 
 /// Judges what the compiler wrote at a PC.

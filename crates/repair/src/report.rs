@@ -78,6 +78,12 @@ pub struct FunctionReport {
     pub wrong_before: usize,
     /// Of these, wrong after.
     pub wrong_after: usize,
+    /// Pairs that stay missing or wrong because the PC stands for no moment of the source.
+    pub no_moment: usize,
+    /// Pairs that stay missing or wrong because no affine relation gives the value in every run.
+    pub no_relation: usize,
+    /// Pairs that stay wrong because the relation that would replace them is validated, not proved.
+    pub withheld: usize,
     /// Runs and layouts behind the validation.
     pub runs: usize,
     /// Layouts among them.
@@ -141,8 +147,18 @@ pub fn count(study: &Study<'_>, mended: &[Mended], trust: Trust) -> FunctionRepo
             report.wrong_before += usize::from(*verdict == Verdict::Wrong);
             report.right_after += usize::from(choice.is_some() || *verdict == Verdict::Right);
             report.wrong_after += usize::from(choice.is_none() && *verdict == Verdict::Wrong);
-            let Some(choice) = choice else { continue };
             let before = variable.coverage(*pc);
+            let Some(choice) = choice else {
+                if before == Coverage::Missing || *verdict == Verdict::Wrong {
+                    let left = match (m.choices.contains_key(pc), m.blank.contains(pc)) {
+                        (true, _) => &mut report.withheld,
+                        (_, true) => &mut report.no_moment,
+                        _ => &mut report.no_relation,
+                    };
+                    *left += 1;
+                }
+                continue;
+            };
             match before {
                 Coverage::Missing => {
                     report.missing += 1;

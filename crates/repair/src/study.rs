@@ -142,14 +142,20 @@ impl<'a> Study<'a> {
             let pair = &self.pairs[at.0];
             let mut allowed = Vec::new();
             let mut ends: Option<(u64, u64)> = None;
+            let mut blank = false;
             for k in &window.moments {
-                let Some(bits) = pair.source.moments[*k].values[slot].and_then(|b| self.translate(pair, slot, b)) else { continue };
+                let Some(bits) = pair.source.moments[*k].values[slot].and_then(|b| self.translate(pair, slot, b)) else {
+                    blank = true;
+                    continue;
+                };
                 ends = Some((ends.map_or(bits, |e| e.0), bits));
                 if !allowed.contains(&bits) {
                     allowed.push(bits);
                 }
             }
-            match ends {
+            // Away from the line only what does not change is known.
+            let vague = window.lines == align::Lines::Any && (blank || allowed.len() > 1);
+            match ends.filter(|_| !vague) {
                 Some((first, last)) => evidence.targets.push((*at, Target { first, last, allowed, lane: window.lane })),
                 None => evidence.unknown += 1,
             }

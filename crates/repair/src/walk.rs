@@ -33,6 +33,8 @@ pub struct Ground<'a> {
     cuts: BTreeSet<u64>,
     /// Functions of the image without loops, by entry: their calls are followed.
     callees: BTreeMap<u64, Ranks>,
+    /// Names of the image's functions, by entry.
+    names: BTreeMap<u64, String>,
 }
 
 impl<'a> Ground<'a> {
@@ -53,7 +55,13 @@ impl<'a> Ground<'a> {
             }
         }
         let cuts = graph.loops.iter().map(|l| l.head).chain([entry]).collect();
-        Self { code, ranks: graph.ranks(entry), cuts, callees }
+        let names = info.functions.iter().map(|f| (f.entry(), f.name.clone())).collect();
+        Self { code, ranks: graph.ranks(entry), cuts, callees, names }
+    }
+
+    /// The name of what a call reaches.
+    fn name(&self, target: u64) -> Option<String> {
+        self.code.outside(target).or_else(|| self.names.get(&target).cloned())
     }
 }
 
@@ -103,7 +111,7 @@ fn walk_in(
             Flow::Call(to) => {
                 match ground.callees.get(&to).filter(|_| depth < MAX_DEPTH) {
                     Some(ranks) => m = enter(ground, ranks, m, to, depth + 1)?,
-                    None => m.call(code.outside(to).as_deref()),
+                    None => m.call(ground.name(to).as_deref()),
                 }
                 out.push((next, m));
             }

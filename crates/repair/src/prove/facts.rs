@@ -4,10 +4,12 @@ use super::Prover;
 use crate::algebra::{Bin, Machine, Place, RSP};
 use crate::debug::TypeClass;
 use crate::fit::{self, Preference};
-use crate::relation::{Relation, Source};
+use crate::lift::gpr_slice;
+use crate::relation::{Affine, Relation, Source, State};
 use crate::solver::equal;
 use crate::symbolic::Symbolic;
 use crate::term::Term;
+use iced_x86::{Mnemonic, OpKind};
 use std::collections::BTreeSet;
 
 /// Something that holds whenever control is at a node.
@@ -27,6 +29,14 @@ pub enum Fact {
     Less(usize, usize),
     /// The first variable is at most the second.
     NotMore(usize, usize),
+    /// A variable times the form's divisor is less than the form of a register that limits the loop.
+    Below(usize, Affine),
+    /// Such a form is at most a variable times its divisor.
+    Within(Affine, usize),
+    /// A register is at most this, as an unsigned number.
+    Small(u8, u64),
+    /// The low bits of such a form.
+    Aligned(Affine, u32, u64),
 }
 
 impl Prover<'_, '_> {
@@ -71,6 +81,19 @@ impl Prover<'_, '_> {
             }
         }
         let states: Vec<_> = study.instants(pc).iter().map(|at| &study.instant(*at).machine).collect();
+        // Where a relation determines only some of a register's bits, its range says the others.
+        let mut partly: BTreeSet<u8> = BTreeSet::new();
+        for fact in &facts {
+            if let Fact::Related(_, Relation::Affine(a)) = fact {
+                partly.extend(a.terms.iter().filter_map(|(s, k)| match s {
+                    Source::Register(n) if k.abs() != 1 => Some(*n),
+                    _ => None,
+                }));
+            }
+        }
+        facts.extend(partly.iter().filter_map(|n| Some(Fact::Small(*n, states.iter().map(|s| s.gpr[*n as usize]).max()?))));
+        let limits = self.limits(pc, &facts, &numbers, &states);
+        facts.extend(limits);
         for n in (0..16u8).filter(|n| *n != RSP) {
             let values: BTreeSet<u64> = states.iter().map(|s| s.gpr[n as usize]).collect();
             let moved: BTreeSet<u64> = states.iter().map(|s| s.gpr[n as usize].wrapping_sub(s.bias)).collect();
@@ -81,6 +104,53 @@ impl Prover<'_, '_> {
             }
         }
         facts
+    }
+
+    /// Facts about registers that the loop's counter is compared with, in the counter's own terms.
+    fn limits(&self, pc: u64, facts: &[Fact], numbers: &[(usize, Vec<i128>)], states: &[&State]) -> Vec<Fact> {
+        let graph = &self.study.optimized.graph;
+        let Some(own) = graph.innermost(pc) else { return Vec::new() };
+        let mut compared: BTreeSet<u8> = BTreeSet::new();
+        for i in graph.loops[own].body.iter().filter_map(|pc| graph.instructions.get(pc)) {
+            if i.mnemonic() == Mnemonic::Cmp {
+                let registers = (0..2).filter(|n| i.op_kind(*n) == OpKind::Register).filter_map(|n| gpr_slice(i.op_register(n)));
+                compared.extend(registers.map(|r| r.0).filter(|n| *n != RSP));
+            }
+        }
+        compared.retain(|n| states.iter().any(|s| s.gpr[*n as usize] != states[0].gpr[*n as usize]));
+        let mut found = Vec::new();
+        for (slot, values) in numbers.iter().filter(|(_, v)| v.len() == states.len()) {
+            let relations = facts.iter().filter_map(|f| match f {
+                Fact::Related(s, Relation::Affine(a)) if s == slot => Some(a),
+                _ => None,
+            });
+            for a in relations.take(3) {
+                let mut counters = a.terms.iter().filter(|(s, _)| matches!(s, Source::Register(n) if compared.contains(n)));
+                let (Some((Source::Register(counter), _)), None) = (counters.next(), counters.next()) else { continue };
+                for limit in compared.iter().filter(|n| *n != counter) {
+                    let swap = |s: &Source| if *s == Source::Register(*counter) { Source::Register(*limit) } else { *s };
+                    let terms = a.terms.iter().map(|(s, k)| (swap(s), *k)).collect();
+                    let form = Affine { terms, ..a.clone() };
+                    let Some(ends) = states.iter().map(|s| numerator(&form, s)).collect::<Option<Vec<_>>>() else { continue };
+                    let scaled = |v: &i128| v * i128::from(form.divisor);
+                    if !ends.iter().zip(values).all(|(e, v)| scaled(v) < *e) {
+                        continue;
+                    }
+                    found.push(Fact::Below(*slot, form.clone()));
+                    let apart = ends.iter().fold(0u128, |g, e| gcd(g, (e - ends[0]).unsigned_abs()));
+                    let bits = apart.trailing_zeros().min(10);
+                    if bits > 0 {
+                        found.push(Fact::Aligned(form.clone(), bits, (ends[0] as u64) & ((1 << bits) - 1)));
+                    }
+                    for (other, bound) in numbers.iter().filter(|(o, b)| o != slot && b.len() == ends.len()) {
+                        if ends.iter().zip(bound).all(|(e, b)| *e <= scaled(b)) {
+                            found.push(Fact::Within(form.clone(), *other));
+                        }
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// A variable's value as a 64-bit number.
@@ -103,27 +173,7 @@ impl Prover<'_, '_> {
                 equal(&mut o.terms, k, value)
             }
             Relation::Affine(a) => {
-                let mut sum = o.terms.constant(64, a.constant as u64 as u128);
-                for (source, factor) in &a.terms {
-                    let x = match source {
-                        Source::Register(n) => o.get(Place::Gpr(*n)),
-                        Source::Half(n) => {
-                            let full = o.get(Place::Gpr(*n));
-                            let low = o.terms.extract(full, 0, 32);
-                            o.terms.sext(low, 64)
-                        }
-                        Source::Word(offset) => o.frame_value(i64::from(*offset), 8),
-                        Source::HalfWord(offset) => {
-                            let low = o.frame_value(i64::from(*offset), 4);
-                            o.terms.sext(low, 64)
-                        }
-                        Source::Bias => o.bias(),
-                        Source::Cfa => o.cfa(),
-                    };
-                    let k = o.terms.constant(64, *factor as u64 as u128);
-                    let part = o.terms.bin(Bin::Mul, x, k);
-                    sum = o.terms.bin(Bin::Add, sum, part);
-                }
+                let sum = form(o, a);
                 if a.divisor == 1 && size < 8 {
                     let low = o.terms.extract(sum, 0, size as u32 * 8);
                     return equal(&mut o.terms, low, value);
@@ -144,8 +194,9 @@ impl Prover<'_, '_> {
         };
         let slots: Vec<usize> = match fact {
             Fact::Related(s, _) | Fact::Congruent(s, ..) | Fact::AtLeast(s, _) | Fact::AtMost(s, _) => vec![*s],
+            Fact::Below(s, _) | Fact::Within(_, s) => vec![*s],
             Fact::Less(a, b) | Fact::NotMore(a, b) => vec![*a, *b],
-            Fact::Fixed(..) => Vec::new(),
+            Fact::Fixed(..) | Fact::Aligned(..) | Fact::Small(..) => Vec::new(),
         };
         let pairs: Vec<(Term, Term)> = slots.iter().map(|s| (value(self, r, *s), self.wide(r, *s))).collect();
         std::mem::swap(&mut o.terms, &mut r.terms);
@@ -177,6 +228,28 @@ impl Prover<'_, '_> {
                 let less = o.terms.bin(Bin::Slt, a, b);
                 o.terms.not(less)
             }
+            Fact::Below(_, a) | Fact::Within(a, _) => {
+                let limit = form(o, a);
+                let d = o.terms.constant(64, a.divisor as u64 as u128);
+                let scaled = o.terms.bin(Bin::Mul, pairs[0].1, d);
+                if matches!(fact, Fact::Below(..)) {
+                    return o.terms.bin(Bin::Slt, scaled, limit);
+                }
+                let more = o.terms.bin(Bin::Slt, scaled, limit);
+                o.terms.not(more)
+            }
+            Fact::Small(n, most) => {
+                let x = o.get(Place::Gpr(*n));
+                let k = o.terms.constant(64, u128::from(*most));
+                let more = o.terms.bin(Bin::Ult, k, x);
+                o.terms.not(more)
+            }
+            Fact::Aligned(a, bits, rest) => {
+                let limit = form(o, a);
+                let low = o.terms.extract(limit, 0, *bits);
+                let k = o.terms.constant(*bits, u128::from(*rest));
+                equal(&mut o.terms, low, k)
+            }
             Fact::Less(..) => o.terms.bin(Bin::Slt, pairs[0].1, pairs[1].1),
             Fact::NotMore(..) => {
                 let less = o.terms.bin(Bin::Slt, pairs[1].1, pairs[0].1);
@@ -196,10 +269,45 @@ impl Prover<'_, '_> {
             Fact::AtMost(s, k) => format!("{} <= {k}", name(s)),
             Fact::Less(a, b) => format!("{} < {}", name(a), name(b)),
             Fact::NotMore(a, b) => format!("{} <= {}", name(a), name(b)),
+            Fact::Below(s, a) => format!("{} < {a}", name(s)),
+            Fact::Within(a, s) => format!("{a} <= {}", name(s)),
+            Fact::Small(n, k) => format!("{} <= {k:#x}", crate::algebra::GPR_NAMES[*n as usize]),
+            Fact::Aligned(a, bits, rest) => format!("{}·({a}) ≡ {rest} mod {}", a.divisor, 1u64 << bits),
         }
     }
 }
 
 fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// What a form comes to before its division.
+fn form(o: &mut Symbolic, a: &Affine) -> Term {
+    let mut sum = o.terms.constant(64, a.constant as u64 as u128);
+    for (source, factor) in &a.terms {
+        let x = match source {
+            Source::Register(n) => o.get(Place::Gpr(*n)),
+            Source::Half(n) => {
+                let full = o.get(Place::Gpr(*n));
+                let low = o.terms.extract(full, 0, 32);
+                o.terms.sext(low, 64)
+            }
+            Source::Word(offset) => o.frame_value(i64::from(*offset), 8),
+            Source::HalfWord(offset) => {
+                let low = o.frame_value(i64::from(*offset), 4);
+                o.terms.sext(low, 64)
+            }
+            Source::Bias => o.bias(),
+            Source::Cfa => o.cfa(),
+        };
+        let k = o.terms.constant(64, *factor as u64 as u128);
+        let part = o.terms.bin(Bin::Mul, x, k);
+        sum = o.terms.bin(Bin::Add, sum, part);
+    }
+    sum
+}
+
+/// The numerator of a form in a state.
+fn numerator(a: &Affine, state: &State) -> Option<i128> {
+    Affine { divisor: 1, ..a.clone() }.evaluate(state)
 }

@@ -177,24 +177,32 @@ impl Prover<'_, '_> {
         Ok((lanes, exits))
     }
 
+    /// Where the optimizer left no loop, the source's own may run on known values: its heads, one by one.
+    fn unrolled(&self, terms: &mut Terms, exits: &[BTreeMap<Arrival, Symbolic>]) -> Vec<Symbolic> {
+        let ours = |pc: u64| self.nodes.iter().any(|n| n.head == Some(pc));
+        let mut chain = Vec::new();
+        for (arrival, m) in exits.iter().flatten() {
+            let mut at = vec![(*arrival, m.clone())];
+            for _ in 0..MAX_CHAIN {
+                let [(Arrival::Cut(pc), m)] = at.as_slice() else { break };
+                if ours(*pc) {
+                    break;
+                }
+                let Ok(next) = self.advance(terms, m.clone(), *pc) else { break };
+                chain.extend(next.values().cloned());
+                at = next.into_iter().collect();
+            }
+        }
+        chain
+    }
+
     /// Everything that starts at a node.
     pub fn fan(&self, index: usize) -> Result<Fan, String> {
         let node = &self.nodes[index];
         let (mut o, r, facts) = self.start(node);
         let mut terms = std::mem::take(&mut o.terms);
         let (mut lanes, exits) = self.iterate(&mut terms, node, r)?;
-        // Where the optimizer left no loop, the source's own loops may run on known values: follow them.
-        let mut chain = Vec::new();
-        if node.head.is_none() && self.nodes.len() == 1 {
-            let mut at: Vec<(Arrival, Symbolic)> = exits.iter().flat_map(|e| e.iter().map(|(a, m)| (*a, m.clone()))).collect();
-            for _ in 0..MAX_CHAIN {
-                let [(Arrival::Cut(pc), m)] = at.as_slice() else { break };
-                let (pc, m) = (*pc, m.clone());
-                let Ok(next) = self.advance(&mut terms, m, pc) else { break };
-                chain.extend(next.values().cloned());
-                at = next.into_iter().collect();
-            }
-        }
+        let chain = self.unrolled(&mut terms, &exits);
         let mut visits = Vec::new();
         o.terms = terms;
         let (done, mut terms) = walk::walk(&self.ours, o, node.pc, &mut |pc, m| {

@@ -10,7 +10,7 @@ use crate::term::{Term, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Source points that one location may be compared with.
-const MAX_POINTS: usize = 12;
+const MAX_POINTS: usize = 8;
 
 impl Prover<'_, '_> {
     /// Labels every choice that follows from the facts on all paths. Nothing at a tainted PC is.
@@ -32,19 +32,25 @@ impl Prover<'_, '_> {
                         *entry = false;
                         continue;
                     };
-                    let points: Vec<&Symbolic> = match choice.lane {
-                        Some(lane) => lanes.iter().skip(lane).take(2).chain(ends.iter().take(2)).collect(),
-                        None => ends.iter().chain(lanes.iter().rev()).take(MAX_POINTS).chain(lanes.first()).collect(),
-                    };
+                    // Most source points are ruled out by rewriting alone: the solver sees the others.
+                    let first = choice.lane.unwrap_or(0).min(lanes.len());
+                    let (before, after) = lanes.split_at(first);
                     let mut claim: Option<Term> = None;
-                    for source in points {
+                    let mut points = 0;
+                    // Past a loop its ends come first, inside it the iteration that the runs saw.
+                    let (one, two) = if choice.lane.is_some() { (after, &ends[..]) } else { (&ends[..], after) };
+                    for source in one.iter().chain(two).chain(before) {
                         let at = self.holds_at(&mut terms, &machine, source, choice, slot);
+                        if terms.value(at) == Some(0) || points == MAX_POINTS {
+                            continue;
+                        }
+                        points += 1;
                         claim = Some(claim.map_or(at, |c| terms.bin(Bin::Or, c, at)));
                         if terms.value(at) == Some(1) {
                             break;
                         }
                     }
-                    let Some(claim) = claim.filter(|c| terms.value(*c) != Some(0)) else {
+                    let Some(claim) = claim else {
                         state.insert((m, pc), false);
                         continue;
                     };

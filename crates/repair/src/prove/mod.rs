@@ -22,9 +22,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What is taken for granted by every proof.
-pub const ASSUMPTIONS: [&str; 4] = [
+pub const ASSUMPTIONS: [&str; 5] = [
     "shared memory is equal in both builds at correlated points (as in every run)",
-    "an access stays inside the object it starts in, and distinct objects do not overlap",
+    "an access stays inside the object it starts in, distinct objects do not overlap, unknown pointers do not point into the frame",
+    "the same outside call since a correlated point answers the same in both builds",
     "floating-point operations are functions of their operands",
     "a PC stands for the source iteration that it stood for in every run",
 ];
@@ -215,7 +216,10 @@ impl<'s, 'a> Prover<'s, 'a> {
             if valid.contains(&(e, None, None)) {
                 continue;
             }
-            let (Some(to), Some(source)) = (edge.to, (0..edge.sources.len()).find(|s| valid.contains(&(e, Some(*s), None)))) else {
+            // Of the source's ways the one that keeps most: others may be possible and say less.
+            let kept = |s: &usize| valid.range((e, Some(*s), Some(0))..=(e, Some(*s), Some(usize::MAX))).count();
+            let ways = (0..edge.sources.len()).rev().filter(|s| valid.contains(&(e, Some(*s), None)));
+            let (Some(to), Some(source)) = (edge.to, ways.max_by_key(kept)) else {
                 stray.insert(head);
                 continue;
             };
