@@ -46,14 +46,16 @@ bench-flat: build
 fuzz:
 	scripts/fuzz $(or $(RUNS),1000000)
 
-# A tarball with the command, its hook libraries, man pages and completions.
+# A tarball and a Debian package with the command, its hook library, man pages, completions and schemas.
 dist: build
-	rm -rf target/dist && mkdir -p target/dist/trueline/bin target/dist/trueline/lib/trueline
-	cp target/release/trueline target/dist/trueline/bin/
-	cp target/release/libtrueline_*.so target/dist/trueline/lib/trueline/
-	target/release/trueline manual --out target/dist/trueline/share
-	cp README.md LICENSE-APACHE LICENSE-MIT target/dist/trueline/
-	tar -C target/dist -czf target/dist/trueline.tar.gz trueline
+	scripts/dist
+
+# make install PREFIX=~/.local
+PREFIX ?= /usr/local
+.PHONY: install
+install: build
+	install -Dm755 target/release/trueline $(DESTDIR)$(PREFIX)/bin/trueline
+	install -Dm644 target/release/libtrueline_hook.so $(DESTDIR)$(PREFIX)/lib/trueline/libtrueline_hook.so
 
 # Licences, sources, wildcards and duplicates by deny.toml with nothing installed, and cargo-deny with its
 # advisories where it is (`cargo install --locked cargo-deny`).

@@ -6,7 +6,7 @@ use trueline_model::{CompilerId, Fault, FindingId, OptLevel, Reader, Verdict};
 use trueline_store::Counts;
 
 /// A finding, as events and progress bars show it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct FoundEvent {
     /// Its number in the store.
     pub id: FindingId,
@@ -32,7 +32,7 @@ pub struct FoundEvent {
 }
 
 /// What a campaign cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Totals {
     /// Seconds by the clock.
     pub wall: f64,
@@ -49,7 +49,7 @@ pub struct Totals {
 }
 
 /// One thing that happened.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
     /// The campaign begins.

@@ -25,6 +25,20 @@ impl BuildFlags {
         if self.opt.is_empty() { vec![OptLevel::O2] } else { self.opt.clone() }
     }
 
+    /// Those of the compilers asked for that take the language; an error when none does.
+    pub fn compilers_that_take(&self, language: Language) -> anyhow::Result<Vec<Compiler>> {
+        if self.cc.is_empty() {
+            return self.compilers(language);
+        }
+        let all = self.cc.iter().map(|name| Ok(find_compiler(name)?)).collect::<anyhow::Result<Vec<_>>>()?;
+        let fit = |c: &Compiler| (c.id.kind == CompilerKind::Rustc) == (language == Language::Rust);
+        let fitting: Vec<Compiler> = all.into_iter().filter(fit).collect();
+        if fitting.is_empty() {
+            bail!("none of {} compiles {language:?}; choose another compiler with --cc", self.cc.join(", "));
+        }
+        Ok(fitting)
+    }
+
     /// The compilers asked for, all fit for the language.
     pub fn compilers(&self, language: Language) -> anyhow::Result<Vec<Compiler>> {
         let default = match language {

@@ -87,7 +87,7 @@ fn a_file_that_is_not_a_program() {
     place.assert_refused(&place.check(&[missing.to_str().unwrap()]), &["cannot read", "missing.c"]);
     let directory = place.dir.path().join("folder.c");
     std::fs::create_dir(&directory).unwrap();
-    place.assert_refused(&place.check(&[directory.to_str().unwrap()]), &["cannot read", "folder.c"]);
+    place.assert_refused(&place.check(&[directory.to_str().unwrap()]), &["no C (.c, .i) or Rust (.rs) program", "folder.c"]);
 }
 
 #[test]

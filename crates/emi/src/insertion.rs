@@ -11,7 +11,7 @@ use trueline_c::{Edits, Span};
 use trueline_model::{Origin, Program};
 
 /// How an insertion keeps the program's meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
     /// Always-false conditional block: dead code behind a condition that is false for the values seen.
@@ -55,12 +55,12 @@ impl FromStr for Strategy {
 }
 
 /// Number of an insertion within one call of the mutator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct InsertionId(pub u32);
 
 /// One change to the seed program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Insertion {
     /// Its number.
     pub id: InsertionId,

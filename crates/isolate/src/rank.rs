@@ -28,7 +28,7 @@ pub enum Aggregate {
 }
 
 /// A suspect.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Suspect {
     /// Its rank; those with equal scores all have the worst of their places.
     pub rank: usize,

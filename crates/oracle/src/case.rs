@@ -84,7 +84,7 @@ impl Candidate {
 }
 
 /// A candidate that a rule dropped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Dropped {
     /// What would have been reported.
     pub violation: Violation,

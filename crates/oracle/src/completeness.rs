@@ -8,7 +8,7 @@ use std::sync::Arc;
 use trueline_model::VarKey;
 
 /// A part of a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Ratio {
     /// In the optimized build.
     pub kept: u64,
@@ -24,7 +24,7 @@ impl Ratio {
 }
 
 /// Completeness of one function.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FunctionCompleteness {
     /// The function.
     pub function: Arc<str>,
@@ -35,7 +35,7 @@ pub struct FunctionCompleteness {
 }
 
 /// Completeness of a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Completeness {
     /// Lines stepped on.
     pub lines: Ratio,

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use trueline_hook::wire::BlockRecord;
 
 /// What is done with a location.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// The destination has its source's location.
@@ -23,7 +23,7 @@ pub enum Operation {
 }
 
 /// What is wrong with an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ErrorKind {
     /// A location that belongs there is missing.

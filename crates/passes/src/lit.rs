@@ -38,15 +38,21 @@ pub fn read(text: &str, file: &Path) -> RunLines {
         lines.skipped.push("the test needs an LLVM built with assertions".to_owned());
         return lines;
     }
-    for command in joined_runs(text) {
+    for command in joined_runs(text).iter().filter(|command| !is_ours(command)) {
         lines.present = true;
-        match parse(&command, file) {
+        match parse(command, file) {
             Ok(command) if !lines.commands.contains(&command) => lines.commands.push(command),
             Ok(_) => {}
             Err(reason) => lines.skipped.push(reason),
         }
     }
     lines
+}
+
+/// True for the line by which a test calls this analysis: it says nothing of what to run.
+fn is_ours(command: &str) -> bool {
+    let mut words = command.split_whitespace().filter(|w| *w != "not");
+    words.next().is_some_and(|word| word.rsplit('/').next() == Some("trueline") || word.starts_with("%trueline"))
 }
 
 fn joined_runs(text: &str) -> Vec<String> {
@@ -154,6 +160,13 @@ mod tests {
         let lines = read(&format!("; RUN: {run}\n"), Path::new("/t/a.ll"));
         assert_eq!(lines.skipped, Vec::<String>::new());
         lines.commands.into_iter().next().unwrap().args
+    }
+
+    #[test]
+    fn a_line_that_calls_us_is_none_of_the_tests_own() {
+        let with_opt = read("; RUN: opt -passes=gvn < %s\n; RUN: not trueline passes %s\n", Path::new("a.ll"));
+        assert_eq!((with_opt.commands.len(), with_opt.skipped.len()), (1, 0));
+        assert!(!read("; RUN: %trueline-passes %s\n", Path::new("a.ll")).present, "the whole pipeline is to run");
     }
 
     #[test]

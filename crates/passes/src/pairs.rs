@@ -12,7 +12,7 @@ use std::sync::Arc;
 use trueline_hook::wire::FunctionRecord;
 
 /// What was done to the destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Manipulation {
     /// Created, and the sources' uses replaced by it.

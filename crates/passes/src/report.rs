@@ -16,7 +16,7 @@ use std::sync::Arc;
 use trueline_hook::wire::FunctionRecord;
 
 /// An instruction, for people.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct InstructionView {
     /// `%add = add`.
     pub text: String,
@@ -31,7 +31,7 @@ pub struct InstructionView {
 }
 
 /// The block that shows why a location does not belong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct EvidenceView {
     /// A block on a path through the destination that shares no path with a source.
     pub block: String,
@@ -50,7 +50,7 @@ impl EvidenceView {
 }
 
 /// Wrong updates of one place in LLVM.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct UpdateError {
     /// The pass.
     pub pass: String,
@@ -86,7 +86,7 @@ pub struct UpdateError {
 }
 
 /// Counts of one pass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct PassCount {
     /// Runs that manipulated something.
     pub runs: usize,
@@ -99,7 +99,7 @@ pub struct PassCount {
 }
 
 /// What one run of `opt` showed.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct Report {
     /// LLVM's major version.
     pub major: u32,
@@ -249,7 +249,7 @@ impl View<'_, '_> {
 }
 
 /// A file and what came of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct FileReport {
     /// The file.
     pub file: PathBuf,
@@ -265,7 +265,7 @@ pub struct FileReport {
 }
 
 /// What went wrong with a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Problem {
     /// What sort of problem.
     pub kind: ProblemKind,
@@ -274,7 +274,7 @@ pub struct Problem {
 }
 
 /// Sorts of problems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemKind {
     /// The file cannot be read.

@@ -8,7 +8,7 @@ use crate::opcode;
 use serde::Serialize;
 
 /// A reason why a difference between the expected and the observed operation is no error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
     /// The pass took the location away on purpose.

@@ -56,6 +56,8 @@ pub fn find_hook() -> Result<PathBuf, SetupError> {
         candidates.push(above.join(FILE));
         candidates.push(above.join("deps").join(FILE));
     }
+    // After `cargo install --path` the executable stands elsewhere, and the library where it was built.
+    candidates.push(Path::new(env!("TRUELINE_BUILD_DIR")).join("deps").join(FILE));
     let found = candidates.into_iter().find(|c| c.is_file());
     found.and_then(|c| std::fs::canonicalize(c).ok()).ok_or(SetupError::NoHook { near: executable })
 }

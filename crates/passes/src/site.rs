@@ -65,7 +65,7 @@ fn demangle(mangled: &str) -> String {
 }
 
 /// A place in LLVM.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct Site {
     /// The function, named or by its address in the library.
     pub function: String,

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The file.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 pub struct ProofFile {
     /// `trueline.repair-proof/1`.
     pub schema: String,
@@ -27,7 +27,7 @@ pub struct ProofFile {
 }
 
 /// One function.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 pub struct GivenFunction {
     /// Its name.
     pub name: String,
@@ -36,7 +36,7 @@ pub struct GivenFunction {
 }
 
 /// A correlated point.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 pub struct Point {
     /// Link-time address in the optimized file.
     pub pc: u64,
@@ -48,7 +48,7 @@ pub struct Point {
 }
 
 /// `Σ factor·term + constant = 0`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 pub struct Invariant {
     /// Factors by term.
     pub terms: BTreeMap<String, i64>,

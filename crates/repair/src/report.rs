@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A new location in the sidecar.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct NewLocation {
     /// First PC.
     pub low: u64,
@@ -32,7 +32,7 @@ pub struct NewLocation {
 }
 
 /// One function.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct FunctionReport {
     /// Its name.
     pub name: String,
@@ -232,7 +232,7 @@ fn loops(study: &Study<'_>) -> Vec<(u64, usize)> {
 }
 
 /// The whole run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Report {
     /// Functions in address order.
     pub functions: Vec<FunctionReport>,

@@ -20,7 +20,7 @@ use trueline_trace::inferior::{Event, Inferior};
 const STEP_LIMIT: usize = 60_000;
 
 /// A wrong value.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Wrong {
     /// Where.
     pub pc: u64,
@@ -35,7 +35,7 @@ pub struct Wrong {
 }
 
 /// What the checker saw of one function.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Verification {
     /// Values compared where the -O0 build had the very same memory.
     pub exact: usize,

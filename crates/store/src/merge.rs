@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use std::path::Path;
 
 /// What a merge brought.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct MergeSummary {
     /// Programs that were new.
     pub programs: u64,

@@ -4,7 +4,7 @@ use crate::{Store, StoreError};
 use std::collections::BTreeMap;
 
 /// How far a campaign is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Counts {
     /// Programs looked at.
     pub programs: u64,

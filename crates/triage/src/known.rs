@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use trueline_model::{Fingerprint, FingerprintEntry, PassName};
 
 /// One known bug as its file has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KnownBug {
     /// A short name, unique in a directory: `clang-licm-sunk-store`.
     pub id: String,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use trueline_model::{Policy, Reader, Verdict};
 
 /// What one reader said of the fault.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Reading {
     /// Who.
     pub reader: Reader,

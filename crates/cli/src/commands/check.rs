@@ -1,26 +1,36 @@
-//! `trueline check`: one program, its optimized builds against -O0.
+//! `trueline check`: optimized builds of programs against their -O0 builds.
+//!
+//! One program is reported in full; of many only those with something new are. The traces of a program are dropped
+//! as soon as its report is written, so that a directory of thousands needs the memory of a few.
 
+mod baseline;
+mod batch;
 mod json;
+mod junit;
 mod sarif;
 mod text;
 
 use crate::exit::Ending;
-use crate::input::{BuildFlags, read_program};
+use crate::input::BuildFlags;
 use crate::style::Style;
 use anyhow::{Context, bail};
-use rayon::prelude::*;
+use baseline::Baseline;
+use batch::{Checked, View};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use trueline_check::{CheckError, CheckOptions, CheckRun, Checker, Reference, Strictness};
-use trueline_model::{EngineKind, Invariant, OptLevel, Policy};
-use trueline_toolchain::{Compiler, Limits};
+use trueline_check::{CheckOptions, Checker, Strictness};
+use trueline_model::{EngineKind, Invariant, Policy};
+use trueline_toolchain::Limits;
 
-/// Check one program: does an optimized build mislead a debugger? Exits with 1 when it does.
+pub use baseline::Document as BaselineDocument;
+pub use json::Document;
+
+/// Check programs: does an optimized build mislead a debugger? Exits with 1 when one does.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The program, C or Rust, closed and deterministic.
-    #[arg(value_name = "FILE", required_unless_present = "reference", conflicts_with = "reference")]
-    file: Option<PathBuf>,
+    /// Programs, C or Rust, closed and deterministic; or directories of them, searched to their depth.
+    #[arg(value_name = "FILE|DIR", required_unless_present = "reference", conflicts_with = "reference")]
+    inputs: Vec<PathBuf>,
     /// A binary built elsewhere at -O0 with -g; goes with --optimized.
     #[arg(long, value_name = "BINARY", requires = "optimized")]
     reference: Option<PathBuf>,
@@ -56,29 +66,18 @@ pub struct Args {
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
-    /// Write a SARIF log.
+    /// Write a SARIF log, for code scanning.
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
-}
-
-/// One build that was checked, or why it could not be.
-struct Row {
-    compiler: Option<Compiler>,
-    opt: Option<OptLevel>,
-    result: Result<CheckRun, CheckError>,
-    reference: usize,
-}
-
-/// Everything that the printers need.
-struct Outcome<'a> {
-    program: String,
-    source: Option<&'a str>,
-    engine: EngineKind,
-    policy: Option<Policy>,
-    references: Vec<Reference>,
-    rows: Vec<Row>,
-    seconds: f64,
-    explain: bool,
+    /// Write a JUnit report, for test dashboards.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Known violations: they are counted and do not fail the command; new ones do.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write what is found now to the baseline file, and exit with 0.
+    #[arg(long, requires = "baseline")]
+    write_baseline: bool,
 }
 
 /// Runs the command.
@@ -98,57 +97,56 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     if args.policy.is_some() && policy.is_none() {
         bail!("--policy is a choice of the native engine only; {} reads line tables in its own way", args.engine);
     }
-    let checker = Checker::new(options)?;
-    let source;
-    let (program, source, references, rows) = match (&args.file, &args.reference, &args.optimized) {
-        (Some(file), _, _) => {
-            let program = read_program(file)?;
-            let (references, rows) = check_levels(&checker, &program, &args.build)?;
-            source = program.source;
-            (file.display().to_string(), Some(source.as_str()), references, rows)
-        }
-        (None, Some(reference), Some(optimized)) => {
-            let (reference, row) = check_pair(&checker, reference, optimized, &args.args)?;
-            (optimized.display().to_string(), None, vec![reference], vec![row])
-        }
-        _ => bail!("give a program, or both --reference and --optimized"),
+    let mut baseline = match &args.baseline {
+        Some(path) if args.write_baseline => Some(Baseline::read_or_empty(path)?),
+        Some(path) => Some(Baseline::read(path)?),
+        None => None,
     };
-    let seconds = started.elapsed().as_secs_f64();
-    let outcome = Outcome { program, source, engine: args.engine, policy, references, rows, seconds, explain: args.explain };
+    // What is written must hold everything that is there, known before or not.
+    let excuses = baseline.as_ref().filter(|_| !args.write_baseline);
+    let checker = Checker::new(options)?;
+    let view = View { engine: args.engine, policy, explain: args.explain, style: Style::of_stdout() };
+    let checked = match (&args.reference, &args.optimized) {
+        (Some(reference), Some(optimized)) => vec![batch::check_pair(&checker, reference, optimized, &args.args, excuses, &view)?],
+        _ => batch::check_all(&checker, &args.inputs, &args.build, excuses, &view)?,
+    };
     if let Some(path) = &args.sarif {
-        std::fs::write(path, sarif::log(&outcome)?).with_context(|| format!("cannot write {}", path.display()))?;
+        write(path, &sarif::log(&checked)?)?;
+    }
+    if let Some(path) = &args.junit {
+        write(path, &junit::report(&checked))?;
     }
     if args.json {
-        println!("{}", json::document(&outcome)?);
+        println!("{}", json::document(&program_name(&args), &checked, excuses)?);
     } else {
-        print!("{}", text::report(&outcome, Style::of_stdout()));
+        print!("{}", text::report(&checked, excuses, started.elapsed().as_secs_f64()));
     }
-    let failed = outcome.rows.iter().filter(|r| r.result.is_err()).count();
-    if failed > 0 {
-        let first = outcome.rows.into_iter().find_map(|r| r.result.err()).expect("counted");
-        return Err(anyhow::Error::new(first).context(format!("{failed} build(s) could not be checked")));
+    if let (true, Some(baseline), Some(path)) = (args.write_baseline, &mut baseline, &args.baseline) {
+        baseline.replace(&checked);
+        write(path, &baseline.to_json()?)?;
+        eprintln!("{}: {} known violations, {} builds that cannot be checked", path.display(), baseline.known(), baseline.unchecked());
+        return Ok(Ending::Clean);
     }
-    let found = outcome.rows.iter().any(|r| r.result.as_ref().is_ok_and(|run| !run.violations.is_empty()));
+    ending(&checked)
+}
+
+fn program_name(args: &Args) -> String {
+    let names: Vec<String> = args.optimized.iter().chain(&args.inputs).map(|p| p.display().to_string()).collect();
+    names.join(" ")
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// 2 when something could not be checked and nobody knew, else 1 when something new was found.
+fn ending(checked: &[Checked]) -> anyhow::Result<Ending> {
+    let mut failures = checked.iter().flat_map(Checked::failures);
+    if let Some((run, first)) = failures.next() {
+        let more = failures.count() + 1;
+        let place = if checked.len() > 1 { format!("{}: ", run.program) } else { String::new() };
+        bail!("{more} build(s) could not be checked: {place}{}", first.message);
+    }
+    let found = checked.iter().flat_map(|c| &c.runs).any(|run| !run.violations.is_empty());
     Ok(if found { Ending::Found } else { Ending::Clean })
-}
-
-fn check_levels(checker: &Checker, program: &trueline_model::Program, build: &BuildFlags) -> anyhow::Result<(Vec<Reference>, Vec<Row>)> {
-    let compilers = build.compilers(program.language)?;
-    let references: Vec<Reference> = compilers.par_iter().map(|c| checker.reference(program, c)).collect::<Result<_, _>>()?;
-    let wanted: Vec<(usize, OptLevel)> = (0..compilers.len()).flat_map(|i| build.levels().into_iter().map(move |o| (i, o))).collect();
-    let rows = wanted
-        .into_par_iter()
-        .map(|(index, opt)| {
-            let compiler = &compilers[index];
-            let result = checker.check(program, &references[index], compiler, opt, &[]);
-            Row { compiler: Some(compiler.clone()), opt: Some(opt), result, reference: index }
-        })
-        .collect();
-    Ok((references, rows))
-}
-
-fn check_pair(checker: &Checker, reference: &Path, optimized: &Path, args: &[String]) -> anyhow::Result<(Reference, Row)> {
-    let reference = checker.reference_pair(reference, args)?;
-    let result = checker.check_against(&reference, optimized);
-    Ok((reference, Row { compiler: None, opt: None, result, reference: 0 }))
 }

@@ -18,8 +18,10 @@ pub struct Args {
     fix: bool,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What `trueline doctor --json` prints.
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Doctor")]
+pub struct Document<'a> {
     schema: &'static str,
     compilers: Vec<&'a trueline_model::CompilerId>,
     tools: Vec<Row<'a>>,
@@ -27,7 +29,7 @@ struct Document<'a> {
     confinement: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Row<'a> {
     name: &'static str,
     path: Option<&'a std::path::Path>,

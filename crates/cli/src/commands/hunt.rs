@@ -1,7 +1,7 @@
 //! `trueline hunt`: a campaign over programs, compilers and levels.
 
 mod mutation;
-mod progress;
+pub mod progress;
 mod slurm;
 
 use crate::exit::Ending;

@@ -116,8 +116,10 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What `trueline isolate --json` prints.
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Isolate")]
+pub struct Document<'a> {
     schema: &'static str,
     program: String,
     compiler: &'a trueline_model::CompilerId,
@@ -132,7 +134,7 @@ struct Document<'a> {
     wall_seconds: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct FailureView<'a> {
     kind: &'static str,
     level: OptLevel,
@@ -140,14 +142,14 @@ struct FailureView<'a> {
     message: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct WitnessView {
     rules: Vec<String>,
     distance: f64,
     diff: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct MutantView {
     judged: usize,
     failing: usize,

@@ -1,4 +1,5 @@
-//! `trueline manual`: man pages and shell completions, from the same definition as `--help`.
+//! `trueline manual`: man pages and shell completions, from the same definition as `--help`, and the JSON schemas of
+//! every document, from the types that print it.
 
 use crate::exit::Ending;
 use anyhow::Context;
@@ -6,18 +7,18 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// Write man pages and shell completions, for packagers.
+/// Write man pages, shell completions and JSON schemas, for packagers.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Directory to write to: man pages into man1/, completions into completions/.
+    /// Directory to write to: man pages into man1/, completions into completions/, schemas into schemas/.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
-    let (pages, completions) = (args.out.join("man1"), args.out.join("completions"));
-    for dir in [&pages, &completions] {
+    let [pages, completions, schemas] = ["man1", "completions", "schemas"].map(|name| args.out.join(name));
+    for dir in [&pages, &completions, &schemas] {
         std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     }
     let command = crate::Cli::command();
@@ -25,6 +26,11 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         clap_complete::generate_to(shell, &mut command.clone(), "trueline", &completions)
             .with_context(|| format!("cannot write to {}", completions.display()))?;
+    }
+    for (name, schema) in super::schemas::all() {
+        let path = schemas.join(format!("{name}.json"));
+        let text = serde_json::to_string_pretty(&schema)? + "\n";
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(Ending::Clean)
 }

@@ -19,6 +19,22 @@ pub struct Args {
     json: bool,
 }
 
+/// What `trueline merge --json` prints.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Merge")]
+pub struct Document<'a> {
+    /// `trueline.merge/1`.
+    schema: &'static str,
+    /// The database that took everything in.
+    database: &'a std::path::Path,
+    /// The databases that were read.
+    inputs: &'a [PathBuf],
+    /// What was new.
+    added: MergeSummary,
+    /// What the database holds now.
+    counts: trueline_store::Counts,
+}
+
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let store = Store::open(&args.out)?;
@@ -28,9 +44,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     }
     let counts = store.counts()?;
     if args.json {
-        let document = serde_json::json!({
-            "schema": "trueline.merge/1", "database": args.out, "inputs": args.inputs, "added": total, "counts": counts,
-        });
+        let document =
+            Document { schema: "trueline.merge/1", database: &args.out, inputs: &args.inputs, added: total, counts: counts.clone() };
         println!("{}", serde_json::to_string_pretty(&document)?);
     } else {
         println!(

@@ -12,6 +12,7 @@ mod reduce;
 mod repair;
 mod repair_check;
 mod report;
+mod schemas;
 mod serve;
 mod toolchains;
 mod trace;

@@ -45,8 +45,10 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What `trueline mutate --json` prints.
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Mutate")]
+pub struct Document<'a> {
     schema: &'static str,
     program: &'a Path,
     seed: u64,
@@ -56,7 +58,7 @@ struct Document<'a> {
     variants: Vec<VariantRow<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct PointCounts {
     total: usize,
     sampled: usize,
@@ -64,13 +66,13 @@ struct PointCounts {
     dead: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Expected {
     stdout: String,
     exit_code: i32,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct VariantRow<'a> {
     file: PathBuf,
     insertions: &'a [Insertion],

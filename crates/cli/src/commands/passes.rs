@@ -49,8 +49,10 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What `trueline passes --json` prints.
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Passes")]
+pub struct Document<'a> {
     schema: &'static str,
     files: &'a [FileReport],
 }

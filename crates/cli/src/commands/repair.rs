@@ -87,8 +87,10 @@ enum StageArg {
     Observe,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What `trueline repair --json` prints.
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Repair")]
+pub struct Document<'a> {
     schema: &'static str,
     binary: &'a Path,
     output: &'a Path,
@@ -97,10 +99,10 @@ struct Document<'a> {
     size_after: u64,
     functions: &'a [FunctionReport],
     availability: Availability,
-    check: Option<&'a serde_json::Value>,
+    check: Option<&'a super::repair_check::Closing>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Availability {
     pairs: usize,
     right_before: usize,

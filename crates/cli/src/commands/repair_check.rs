@@ -10,21 +10,58 @@ use trueline_toolchain::Limits;
 /// Stops after which the closing check gives up: it is a check, not a campaign.
 const MAX_STEPS: u64 = 4_000;
 
+/// What the closing check says.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum Closing {
+    /// Both files were checked.
+    Compared {
+        /// Violations by invariant in the old file.
+        before: BTreeMap<String, usize>,
+        /// Violations by invariant in the new file.
+        after: BTreeMap<String, usize>,
+        /// Invariants with more violations than before.
+        increased: Vec<String>,
+    },
+    /// There is no answer.
+    NotRun {
+        /// Why.
+        not_run: String,
+    },
+}
+
+impl std::fmt::Display for Closing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotRun { not_run } => write!(f, "not run: {not_run}"),
+            Self::Compared { before, after, .. } if before.is_empty() && after.is_empty() => f.write_str("no violation before, none after"),
+            Self::Compared { before, after, .. } => {
+                let kinds: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+                let count = |of: &BTreeMap<String, usize>, kind: &String| of.get(kind).copied().unwrap_or(0);
+                let cells: Vec<String> =
+                    kinds.iter().map(|kind| format!("{kind} {} → {}", count(before, kind), count(after, kind))).collect();
+                write!(f, "violations {}", cells.join(", "))
+            }
+        }
+    }
+}
+
 /// Violations by invariant before and after, or why there is no answer.
-pub fn compare(args: &Args, image: &Image, reference: &Path) -> Option<serde_json::Value> {
+pub fn compare(args: &Args, image: &Image, reference: &Path) -> Option<Closing> {
     if image.kind == ImageKind::Relocatable || trueline_repair::snapshot::elf_entry(image).0 == 0 {
         return None;
     }
     let options = CheckOptions { max_steps: MAX_STEPS, limits: Limits::seconds(30), ..CheckOptions::default() };
-    let answer = || -> Result<serde_json::Value, trueline_check::CheckError> {
+    let answer = || -> Result<Closing, trueline_check::CheckError> {
         let checker = Checker::new(options)?;
         let source = checker.reference_pair(reference, args.program_args())?;
         let before = count(&checker.check_against(&source, args.binary())?);
         let after = count(&checker.check_against(&source, args.output())?);
-        let more: Vec<&String> = after.iter().filter(|(k, n)| before.get(*k).copied().unwrap_or(0) < **n).map(|(k, _)| k).collect();
-        Ok(serde_json::json!({ "before": before, "after": after, "increased": more }))
+        let more = |(kind, n): &(&String, &usize)| before.get(*kind).copied().unwrap_or(0) < **n;
+        let increased = after.iter().filter(more).map(|(kind, _)| kind.clone()).collect();
+        Ok(Closing::Compared { before, after, increased })
     };
-    Some(answer().unwrap_or_else(|e| serde_json::json!({ "not_run": e.to_string() })))
+    Some(answer().unwrap_or_else(|e| Closing::NotRun { not_run: e.to_string() }))
 }
 
 fn count(run: &CheckRun) -> BTreeMap<String, usize> {

@@ -19,6 +19,50 @@ pub struct Args {
     json: bool,
 }
 
+/// What `trueline report --json` prints.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Report")]
+pub struct Document<'a> {
+    /// `trueline.report/1`.
+    schema: &'static str,
+    /// The campaign.
+    database: &'a Path,
+    /// The page to open.
+    report: &'a Path,
+    /// What the campaign holds.
+    counts: trueline_store::Counts,
+    /// Findings by compiler, level and kind.
+    table: Vec<Row>,
+    /// Findings by pass, of those that triage explained.
+    passes: Vec<PassCount<'a>>,
+}
+
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct PassCount<'a> {
+    /// The pass.
+    pass: &'a str,
+    /// Its findings.
+    findings: u64,
+}
+
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Row {
+    /// The compiler.
+    compiler: String,
+    /// The level.
+    opt: String,
+    /// Counts by kind.
+    findings: std::collections::BTreeMap<String, Cell>,
+}
+
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct Cell {
+    /// Findings.
+    all: u64,
+    /// Distinct ones.
+    distinct: u64,
+}
+
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let store = Store::open_existing(&args.db)?;
@@ -27,20 +71,20 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let table = trueline_report::table_of(&store)?;
     let passes = trueline_report::passes_of(&store)?;
     if args.json {
-        let rows: Vec<_> = table
-            .rows
-            .iter()
-            .map(|row| {
-                let cells = table.columns.iter().zip(&row.cells);
-                let cells: serde_json::Map<String, serde_json::Value> =
-                    cells.map(|(kind, (all, distinct))| (kind.clone(), serde_json::json!({"all": all, "distinct": distinct}))).collect();
-                serde_json::json!({"compiler": row.compiler, "opt": row.opt, "findings": cells})
-            })
-            .collect();
-        let passes: Vec<_> = passes.iter().map(|(pass, count)| serde_json::json!({"pass": pass, "findings": count})).collect();
-        let document = serde_json::json!({
-            "schema": "trueline.report/1", "database": args.db, "report": index, "counts": store.counts()?, "table": rows, "passes": passes,
-        });
+        let cell = |(kind, (all, distinct)): (&String, &(u64, u64))| (kind.clone(), Cell { all: *all, distinct: *distinct });
+        let row = |row: &trueline_report::Row| Row {
+            compiler: row.compiler.to_string(),
+            opt: row.opt.to_string(),
+            findings: table.columns.iter().zip(&row.cells).map(cell).collect(),
+        };
+        let document = Document {
+            schema: "trueline.report/1",
+            database: &args.db,
+            report: &index,
+            counts: store.counts()?,
+            table: table.rows.iter().map(row).collect(),
+            passes: passes.iter().map(|(pass, count)| PassCount { pass, findings: *count }).collect(),
+        };
         println!("{}", serde_json::to_string_pretty(&document)?);
     } else {
         println!("{}", table.text());

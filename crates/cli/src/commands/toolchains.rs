@@ -50,7 +50,7 @@ enum Action {
     },
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Row {
     path: PathBuf,
     /// `gcc`, `clang`, `rustc` or `opt`.
@@ -70,7 +70,7 @@ impl Row {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "from")]
 enum Origin {
     Host,

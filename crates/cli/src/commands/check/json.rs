@@ -1,51 +1,97 @@
 //! The JSON document of `check`.
 
-use super::{Outcome, Row};
+use super::baseline::Baseline;
+use super::batch::{Checked, Outcome, Row, View};
+use schemars::JsonSchema;
 use serde::Serialize;
 use trueline_check::{CheckError, Completeness, Dropped};
 use trueline_model::{CompilerId, EngineKind, OptLevel, Policy, Violation};
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// What `trueline check --json` prints.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Check")]
+pub struct Document<'a> {
+    /// `trueline.check/1`.
     schema: &'static str,
+    /// The inputs, as they were given.
     program: &'a str,
-    runs: Vec<Run<'a>>,
+    /// Every build of every program.
+    runs: Vec<&'a Run>,
+    /// What the baseline excused; only with `--baseline`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Excused>,
 }
 
-#[derive(Serialize)]
-struct Run<'a> {
-    compiler: Option<&'a CompilerId>,
-    opt: Option<OptLevel>,
+#[derive(Serialize, JsonSchema)]
+struct Excused {
+    /// Known violations that were found again.
+    known: usize,
+    /// Known violations of these builds that are no longer there.
+    gone: usize,
+}
+
+/// One build.
+#[derive(Serialize, JsonSchema)]
+pub struct Run {
+    /// The program's path.
+    pub program: String,
+    /// Who compiled; none for binaries built elsewhere.
+    pub compiler: Option<CompilerId>,
+    /// At which level; none for binaries built elsewhere.
+    pub opt: Option<OptLevel>,
+    /// Who traced.
     engine: EngineKind,
+    /// Whose reading habits the native engine followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<Policy>,
+    /// Stops at -O0.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference_steps: Option<u64>,
+    /// Stops in this build.
     #[serde(skip_serializing_if = "Option::is_none")]
     optimized_steps: Option<u64>,
-    violations: &'a [Violation],
+    /// What is wrong, without what the baseline knows.
+    pub violations: Vec<Violation>,
+    /// What is wrong and known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<Violation>,
+    /// What the rules dropped; only with `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dropped: Option<&'a [Dropped]>,
+    dropped: Option<Vec<Dropped>>,
+    /// How much of the -O0 view is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    completeness: Option<&'a Completeness>,
+    completeness: Option<Completeness>,
+    /// True when the trace ran into `--max-steps`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_off: Option<bool>,
+    /// CPU seconds of this level's compilations.
     #[serde(skip_serializing_if = "Option::is_none")]
-    compile_cpu: Option<f64>,
+    pub compile_cpu: Option<f64>,
+    /// CPU seconds of this level's runs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    trace_cpu: Option<f64>,
-    commands: Vec<&'a str>,
+    pub trace_cpu: Option<f64>,
+    /// The commands that made both builds.
+    commands: Vec<String>,
+    /// Why it could not be checked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Failure>,
+    pub error: Option<Failure>,
 }
 
-#[derive(Serialize)]
-struct Failure {
-    kind: &'static str,
-    message: String,
+/// Why a build could not be checked.
+#[derive(Serialize, JsonSchema)]
+pub struct Failure {
+    /// compiler-crashed, compiler-hung, wrong-code, not-compiled, bad-program, bad-binary or failed.
+    pub kind: String,
+    /// For people.
+    pub message: String,
+    /// True when the baseline knows.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub known: bool,
 }
 
-fn kind_of(error: &CheckError) -> &'static str {
+/// The name of an error's kind.
+pub fn kind_of(error: &CheckError) -> &'static str {
     match error {
         CheckError::CompilerCrashed { .. } => "compiler-crashed",
         CheckError::CompilerHung { .. } => "compiler-hung",
@@ -57,29 +103,36 @@ fn kind_of(error: &CheckError) -> &'static str {
     }
 }
 
-fn run<'a>(outcome: &'a Outcome<'_>, row: &'a Row) -> Run<'a> {
-    let ok = row.result.as_ref().ok();
-    let commands = outcome.references[row.reference].commands.iter().chain(ok.into_iter().flat_map(|r| &r.commands));
-    Run {
-        compiler: row.compiler.as_ref().map(|c| &c.id),
-        opt: row.opt,
-        engine: outcome.engine,
-        policy: outcome.policy,
-        reference_steps: ok.map(|r| r.reference_steps),
-        optimized_steps: ok.map(|r| r.optimized_steps),
-        violations: ok.map_or(&[], |r| &r.violations),
-        dropped: ok.filter(|_| outcome.explain).map(|r| &r.dropped[..]),
-        completeness: ok.map(|r| &r.completeness),
-        cut_off: ok.map(|r| r.cut_off),
-        compile_cpu: ok.map(|r| r.compile_cpu.as_secs_f64()),
-        trace_cpu: ok.map(|r| r.trace_cpu.as_secs_f64()),
-        commands: commands.map(String::as_str).collect(),
-        error: row.result.as_ref().err().map(|e| Failure { kind: kind_of(e), message: e.to_string() }),
+impl Run {
+    /// One build of a program.
+    pub fn of(outcome: &Outcome<'_>, row: &Row, view: &View) -> Self {
+        let ok = row.result.as_ref().ok();
+        let reference = row.reference.map(|index| &outcome.references[index]);
+        let commands = reference.into_iter().flat_map(|r| &r.commands).chain(ok.into_iter().flat_map(|r| &r.commands));
+        Self {
+            program: outcome.program.clone(),
+            compiler: row.compiler.as_ref().map(|c| c.id.clone()),
+            opt: row.opt,
+            engine: view.engine,
+            policy: view.policy,
+            reference_steps: ok.map(|r| r.reference_steps),
+            optimized_steps: ok.map(|r| r.optimized_steps),
+            violations: ok.map(|r| r.violations.clone()).unwrap_or_default(),
+            known: row.known.clone(),
+            dropped: ok.filter(|_| view.explain).map(|r| r.dropped.clone()),
+            completeness: ok.map(|r| r.completeness.clone()),
+            cut_off: ok.map(|r| r.cut_off),
+            compile_cpu: ok.map(|r| r.compile_cpu.as_secs_f64()),
+            trace_cpu: ok.map(|r| r.trace_cpu.as_secs_f64()),
+            commands: commands.cloned().collect(),
+            error: row.result.as_ref().err().map(|e| Failure { kind: kind_of(e).to_owned(), message: e.to_string(), known: row.excused }),
+        }
     }
 }
 
 /// The document.
-pub fn document(outcome: &Outcome<'_>) -> serde_json::Result<String> {
-    let runs = outcome.rows.iter().map(|row| run(outcome, row)).collect();
-    serde_json::to_string_pretty(&Document { schema: "trueline.check/1", program: &outcome.program, runs })
+pub fn document(program: &str, checked: &[Checked], baseline: Option<&Baseline>) -> serde_json::Result<String> {
+    let runs: Vec<&Run> = checked.iter().flat_map(|c| &c.runs).collect();
+    let baseline = baseline.map(|b| Excused { known: runs.iter().map(|r| r.known.len()).sum(), gone: b.gone(checked) });
+    serde_json::to_string_pretty(&Document { schema: "trueline.check/1", program, runs, baseline })
 }

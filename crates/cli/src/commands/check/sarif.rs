@@ -1,6 +1,6 @@
 //! A SARIF 2.1.0 log of `check`, for code-scanning services.
 
-use super::Outcome;
+use super::batch::Checked;
 use serde_json::{Value, json};
 use trueline_model::{Invariant, Violation};
 
@@ -17,10 +17,11 @@ fn rule_text(invariant: Invariant) -> &'static str {
     }
 }
 
-fn result(program: &str, build: &str, violation: &Violation) -> Value {
+fn result(program: &str, build: &str, violation: &Violation, state: &str) -> Value {
     json!({
         "ruleId": violation.invariant.name(),
         "level": "warning",
+        "baselineState": state,
         "message": { "text": format!("{build}: {}", super::text::title(violation)) },
         "locations": [{
             "physicalLocation": {
@@ -33,19 +34,16 @@ fn result(program: &str, build: &str, violation: &Violation) -> Value {
     })
 }
 
-/// The log as text.
-pub fn log(outcome: &Outcome<'_>) -> serde_json::Result<String> {
+/// The log as text. Known violations are in it, marked as unchanged: code-scanning services keep count of them.
+pub fn log(checked: &[Checked]) -> serde_json::Result<String> {
     let rules: Vec<Value> =
         Invariant::ALL.iter().map(|i| json!({ "id": i.name(), "shortDescription": { "text": rule_text(*i) } })).collect();
-    let results: Vec<Value> = outcome
-        .rows
-        .iter()
-        .flat_map(|row| {
-            let build = super::text::build_name(row);
-            let found = row.result.as_ref().ok().map(|r| &r.violations[..]).unwrap_or_default();
-            found.iter().map(move |v| result(&outcome.program, &build, v)).collect::<Vec<_>>()
-        })
-        .collect();
+    let mut results = Vec::new();
+    for run in checked.iter().flat_map(|c| &c.runs) {
+        let build = super::text::build_name(run.compiler.as_ref(), run.opt);
+        results.extend(run.violations.iter().map(|v| result(&run.program, &build, v, "new")));
+        results.extend(run.known.iter().map(|v| result(&run.program, &build, v, "unchanged")));
+    }
     serde_json::to_string_pretty(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

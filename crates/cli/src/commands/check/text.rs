@@ -1,11 +1,12 @@
 //! `check` for people: the source around each violation, both traces beside it.
 
-use super::{Outcome, Row};
+use super::baseline::Baseline;
+use super::batch::{Checked, Outcome, Row, View};
 use crate::style::Style;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use trueline_check::{CheckRun, Reference};
-use trueline_model::{Invariant, Line, LineKey, Violation};
+use trueline_model::{CompilerId, Invariant, Line, LineKey, OptLevel, Violation};
 
 /// Source lines shown before and after a violation.
 const BEFORE: u32 = 3;
@@ -30,45 +31,83 @@ pub fn title(v: &Violation) -> String {
 }
 
 /// `gcc 12.2.0 -O2`, or the name of a binary.
-pub fn build_name(row: &Row) -> String {
-    match (&row.compiler, row.opt) {
-        (Some(compiler), Some(opt)) => format!("{} {opt}", compiler.id),
+pub fn build_name(compiler: Option<&CompilerId>, opt: Option<OptLevel>) -> String {
+    match (compiler, opt) {
+        (Some(compiler), Some(opt)) => format!("{compiler} {opt}"),
         _ => "the optimized build".to_owned(),
     }
 }
 
-/// The whole report.
-pub fn report(outcome: &Outcome<'_>, style: Style) -> String {
+fn plural(n: usize, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
+}
+
+/// The whole report: one program in full, of many those with something new, and the sum.
+pub fn report(checked: &[Checked], baseline: Option<&Baseline>, seconds: f64) -> String {
     let mut out = String::new();
+    let single = checked.len() == 1;
+    for program in checked.iter().filter(|c| single || c.is_noteworthy()) {
+        if !single {
+            let _ = writeln!(out, "── {}", program.program);
+        }
+        out.push_str(&program.text);
+    }
+    let runs = || checked.iter().flat_map(|c| &c.runs);
     let mut counts: BTreeMap<Invariant, usize> = BTreeMap::new();
-    for row in &outcome.rows {
-        let reader = match outcome.policy {
-            Some(policy) => format!("{} engine, read as {policy} does", outcome.engine),
-            None => format!("{}", outcome.engine),
-        };
-        let _ = writeln!(out, "{} against -O0 · {reader}", style.strong(&build_name(row)));
-        match &row.result {
-            Err(error) => {
-                let _ = writeln!(out, "\n{}  {error}\n", style.bad("NOT CHECKED"));
-            }
-            Ok(run) => {
-                let reference = &outcome.references[row.reference];
-                for violation in &run.violations {
-                    *counts.entry(violation.invariant).or_default() += 1;
-                    show(&mut out, outcome, row, reference, run, violation, style);
-                }
-                summary(&mut out, run, style);
-                if outcome.explain {
-                    explain(&mut out, run, style);
-                }
+    runs().flat_map(|r| &r.violations).for_each(|v| *counts.entry(v.invariant).or_default() += 1);
+    let kinds: Vec<String> = counts.iter().map(|(i, n)| format!("{n} {i}")).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let new = if baseline.is_some() { "new " } else { "" };
+    let total = plural(counts.values().sum(), &format!("{new}violation"));
+    let programs = if single { String::new() } else { format!(" of {} programs", checked.len()) };
+    let _ = writeln!(out, "{total}{kinds} in {}{programs} · {seconds:.2} s", plural(runs().count(), "run"));
+    let failed = |known: bool| runs().filter(|r| r.error.as_ref().is_some_and(|e| e.known == known)).count();
+    if failed(false) > 0 && !single {
+        let _ = writeln!(out, "{} could not be checked", plural(failed(false), "build"));
+    }
+    if let Some(baseline) = baseline {
+        let known = runs().map(|r| r.known.len()).sum::<usize>();
+        let _ = write!(out, "{} of the baseline", plural(known, "known violation"));
+        if failed(true) > 0 {
+            let _ = write!(out, ", {} known not to be checkable", plural(failed(true), "build"));
+        }
+        match baseline.gone(checked) {
+            0 => out.push('\n'),
+            gone => {
+                let _ = writeln!(out, "; {gone} known no longer there: --write-baseline forgets them");
             }
         }
     }
-    let total: usize = counts.values().sum();
-    let kinds: Vec<String> = counts.iter().map(|(i, n)| format!("{n} {i}")).collect();
-    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    let plural = |n: usize, word: &str| if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") };
-    let _ = writeln!(out, "{}{kinds} in {} · {:.2} s", plural(total, "violation"), plural(outcome.rows.len(), "run"), outcome.seconds);
+    out
+}
+
+/// One program.
+pub fn program(outcome: &Outcome<'_>, view: &View) -> String {
+    let mut out = String::new();
+    let style = view.style;
+    for row in &outcome.rows {
+        let reader = match view.policy {
+            Some(policy) => format!("{} engine, read as {policy} does", view.engine),
+            None => format!("{}", view.engine),
+        };
+        let name = build_name(row.compiler.as_ref().map(|c| &c.id), row.opt);
+        match (&row.result, row.reference.map(|index| &outcome.references[index])) {
+            (Ok(run), Some(reference)) => {
+                let _ = writeln!(out, "{} against -O0 · {reader}", style.strong(&name));
+                for violation in &run.violations {
+                    show(&mut out, outcome, row, reference, run, violation, style);
+                }
+                summary(&mut out, run, style);
+                if view.explain {
+                    explain(&mut out, run, style);
+                }
+            }
+            (Err(error), _) => {
+                let _ = writeln!(out, "{} · {reader}\n\n{}  {error}\n", style.strong(&name), style.bad("NOT CHECKED"));
+            }
+            (Ok(_), None) => {}
+        }
+    }
     out
 }
 

@@ -8,15 +8,25 @@ use std::time::Duration;
 use trueline_campaign::{Event, Plan, Reporter};
 use trueline_model::Fault;
 
+/// One line of `trueline hunt --json`.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Hunt")]
+pub struct Line<'a> {
+    /// `trueline.hunt/1`.
+    schema: &'static str,
+    /// What happened.
+    #[serde(flatten)]
+    event: &'a Event,
+}
+
 /// Every event as one line on standard output.
 pub struct Lines;
 
 impl Reporter for Lines {
     fn event(&self, event: &Event) {
-        let Ok(serde_json::Value::Object(mut document)) = serde_json::to_value(event) else { return };
-        document.insert("schema".to_owned(), "trueline.hunt/1".into());
+        let Ok(line) = serde_json::to_string(&Line { schema: "trueline.hunt/1", event }) else { return };
         // A reader that went away is no reason to stop hunting.
-        let _ = writeln!(std::io::stdout().lock(), "{}", serde_json::Value::Object(document));
+        let _ = writeln!(std::io::stdout().lock(), "{line}");
     }
 }
 

@@ -1,0 +1,212 @@
+//! Checking many programs: which ones, with which compilers, and what is kept of each.
+
+use super::baseline::Baseline;
+use super::json::{Failure, Run};
+use super::text;
+use crate::input::{BuildFlags, read_program};
+use crate::style::Style;
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use trueline_check::{CheckError, CheckRun, Checker, Reference};
+use trueline_model::{EngineKind, Language, OptLevel, Policy, Program, Violation};
+use trueline_toolchain::Compiler;
+
+/// How results are shown.
+pub struct View {
+    /// Who traced.
+    pub engine: EngineKind,
+    /// How the native engine read.
+    pub policy: Option<Policy>,
+    /// Whether dropped candidates are listed.
+    pub explain: bool,
+    /// Colours or none.
+    pub style: Style,
+}
+
+/// One build that was checked, or why it could not be.
+pub struct Row {
+    /// The compiler, if we compiled.
+    pub compiler: Option<Compiler>,
+    /// The level, if we compiled.
+    pub opt: Option<OptLevel>,
+    /// What came of it; what the baseline knows is taken out.
+    pub result: Result<CheckRun, CheckError>,
+    /// Violations that the baseline knows.
+    pub known: Vec<Violation>,
+    /// True when the baseline knows that this build cannot be checked.
+    pub excused: bool,
+    /// Index of the -O0 side.
+    pub reference: Option<usize>,
+}
+
+/// One program with all its traces: short-lived.
+pub struct Outcome<'a> {
+    /// Its path.
+    pub program: String,
+    /// Its text, if we have it.
+    pub source: Option<&'a str>,
+    /// The -O0 sides.
+    pub references: Vec<Reference>,
+    /// The builds.
+    pub rows: Vec<Row>,
+}
+
+/// What is kept of a program.
+pub struct Checked {
+    /// Its path.
+    pub program: String,
+    /// The report for people.
+    pub text: String,
+    /// The builds, as the JSON document has them.
+    pub runs: Vec<Run>,
+    /// The text of each violation's source line, by line number, for the baseline.
+    pub lines: BTreeMap<u32, String>,
+}
+
+impl Checked {
+    /// Builds that could not be checked and that nobody knew of.
+    pub fn failures(&self) -> impl Iterator<Item = (&Run, &Failure)> {
+        self.runs.iter().filter_map(|run| run.error.as_ref().filter(|e| !e.known).map(|e| (run, e)))
+    }
+
+    /// Whether there is anything that the baseline does not excuse.
+    pub fn is_noteworthy(&self) -> bool {
+        self.failures().next().is_some() || self.runs.iter().any(|run| !run.violations.is_empty())
+    }
+
+    fn of(mut outcome: Outcome<'_>, baseline: Option<&Baseline>, view: &View) -> Self {
+        let texts: Vec<&str> = outcome.source.map(|s| s.lines().map(str::trim).collect()).unwrap_or_default();
+        let text_of = |line: u32| texts.get((line as usize).wrapping_sub(1)).map(|&t| t.to_owned());
+        if let Some(baseline) = baseline {
+            baseline.excuse(&outcome.program, &mut outcome.rows, &text_of);
+        }
+        let runs: Vec<Run> = outcome.rows.iter().map(|row| Run::of(&outcome, row, view)).collect();
+        let numbers: BTreeSet<u32> = runs.iter().flat_map(|r| &r.violations).map(|v| v.line.0).collect();
+        let lines = numbers.into_iter().filter_map(|n| Some((n, text_of(n)?))).collect();
+        Self { text: text::program(&outcome, view), program: outcome.program, runs, lines }
+    }
+}
+
+/// The programs that the arguments name: files as they are, directories searched. Sorted, each once.
+pub fn collect(inputs: &[PathBuf], languages: &dyn Fn(Language) -> bool) -> anyhow::Result<Vec<PathBuf>> {
+    let mut programs = Vec::new();
+    for input in inputs {
+        if !input.is_dir() {
+            programs.push(input.clone());
+            continue;
+        }
+        let mut found = Vec::new();
+        search(input, languages, &mut found)?;
+        if found.is_empty() {
+            bail!("no C (.c, .i) or Rust (.rs) program that the compilers take is in {}", input.display());
+        }
+        found.sort();
+        programs.extend(found);
+    }
+    let mut seen = BTreeSet::new();
+    programs.retain(|program| seen.insert(program.clone()));
+    Ok(programs)
+}
+
+fn search(dir: &Path, languages: &dyn Fn(Language) -> bool, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let cannot = || format!("cannot read the directory {}", dir.display());
+    for entry in std::fs::read_dir(dir).with_context(cannot)? {
+        let entry = entry.with_context(cannot)?;
+        let path = entry.path();
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        // Links to directories are not followed: they may lead back up.
+        match entry.file_type().with_context(cannot)? {
+            _ if hidden => {}
+            kind if kind.is_dir() => search(&path, languages, found)?,
+            _ if path.is_file() && Language::of_path(&path).is_some_and(languages) => found.push(path),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Checks every program of the inputs at every level with every compiler, in parallel; the order of the results is
+/// that of the programs.
+pub fn check_all(
+    checker: &Checker,
+    inputs: &[PathBuf],
+    build: &BuildFlags,
+    baseline: Option<&Baseline>,
+    view: &View,
+) -> anyhow::Result<Vec<Checked>> {
+    let fitting = |language| build.compilers_that_take(language);
+    let languages = [Language::C, Language::Rust].map(|language| (language, fitting(language)));
+    let compilers = |language: Language| languages.iter().find(|(l, _)| *l == language).map(|(_, c)| c);
+    let takes = |language| compilers(language).is_some_and(|c| c.is_ok());
+    let paths = collect(inputs, &takes)?;
+    let progress = progress(paths.len());
+    let check = |path: &PathBuf| {
+        let program = read_program(path)?;
+        let compilers = match compilers(program.language) {
+            Some(Ok(compilers)) => compilers,
+            _ => &build.compilers(program.language)?,
+        };
+        let (references, rows) = check_levels(checker, &program, compilers, &build.levels());
+        let outcome = Outcome { program: path.display().to_string(), source: Some(&program.source), references, rows };
+        let checked = Checked::of(outcome, baseline, view);
+        progress.inc(1);
+        anyhow::Ok(checked)
+    };
+    let checked = paths.par_iter().map(check).collect();
+    progress.finish_and_clear();
+    checked
+}
+
+/// A bar on a terminal when there is more than one program; invisible otherwise.
+fn progress(programs: usize) -> ProgressBar {
+    if programs < 2 || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} programs · {eta} left");
+    ProgressBar::new(programs as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn check_levels(checker: &Checker, program: &Program, compilers: &[Compiler], levels: &[OptLevel]) -> (Vec<Reference>, Vec<Row>) {
+    let made: Vec<Result<Reference, CheckError>> = compilers.par_iter().map(|c| checker.reference(program, c)).collect();
+    let (mut references, mut rows, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+    for (compiler, made) in compilers.iter().zip(made) {
+        match made {
+            Ok(reference) => {
+                wanted.extend(levels.iter().map(|opt| (compiler, references.len(), *opt)));
+                references.push(reference);
+            }
+            Err(error) => rows.push(Row::new(Some(compiler.clone()), Some(OptLevel::O0), Err(error), None)),
+        }
+    }
+    let checked = wanted.into_par_iter().map(|(compiler, index, opt)| {
+        let result = checker.check(program, &references[index], compiler, opt, &[]);
+        Row::new(Some(compiler.clone()), Some(opt), result, Some(index))
+    });
+    rows.extend(checked.collect::<Vec<_>>());
+    (references, rows)
+}
+
+impl Row {
+    fn new(compiler: Option<Compiler>, opt: Option<OptLevel>, result: Result<CheckRun, CheckError>, reference: Option<usize>) -> Self {
+        Self { compiler, opt, result, known: Vec::new(), excused: false, reference }
+    }
+}
+
+/// Checks a pair of binaries built elsewhere.
+pub fn check_pair(
+    checker: &Checker,
+    reference: &Path,
+    optimized: &Path,
+    args: &[String],
+    baseline: Option<&Baseline>,
+    view: &View,
+) -> anyhow::Result<Checked> {
+    let reference = checker.reference_pair(reference, args)?;
+    let row = Row::new(None, None, checker.check_against(&reference, optimized), Some(0));
+    let outcome = Outcome { program: optimized.display().to_string(), source: None, references: vec![reference], rows: vec![row] };
+    Ok(Checked::of(outcome, baseline, view))
+}

@@ -1,0 +1,72 @@
+//! A JUnit report of `check`: a suite per program, a case per build. There is no standard; this is the form that
+//! Jenkins, GitLab and the usual GitHub actions read.
+
+use super::batch::Checked;
+use super::json::Run;
+use super::text::{build_name, title};
+use std::fmt::Write;
+
+/// Text for an attribute or an element; XML 1.0 has no way to write most control characters.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn case(out: &mut String, program: &str, run: &Run) {
+    let (name, class) = (escaped(&build_name(run.compiler.as_ref(), run.opt)), escaped(program));
+    let seconds = run.compile_cpu.unwrap_or(0.0) + run.trace_cpu.unwrap_or(0.0);
+    let _ = write!(out, "    <testcase name=\"{name}\" classname=\"{class}\" time=\"{seconds:.3}\">");
+    if let Some(error) = &run.error {
+        let element = if error.known { "skipped" } else { "error" };
+        let _ = write!(out, "\n      <{element} message=\"{}\"/>\n    ", escaped(&error.message));
+    } else if !run.violations.is_empty() {
+        let titles: Vec<String> = run.violations.iter().map(|v| format!("{}: {}", v.invariant, title(v))).collect();
+        let message = format!("{} violations, the first: {}", titles.len(), titles[0]);
+        let _ = write!(out, "\n      <failure message=\"{}\">{}</failure>\n    ", escaped(&message), escaped(&titles.join("\n")));
+    }
+    if !run.known.is_empty() {
+        let titles: Vec<String> = run.known.iter().map(|v| format!("known: {}: {}", v.invariant, title(v))).collect();
+        let _ = write!(out, "\n      <system-out>{}</system-out>\n    ", escaped(&titles.join("\n")));
+    }
+    out.push_str("</testcase>\n");
+}
+
+/// The report.
+pub fn report(checked: &[Checked]) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"trueline check\">\n");
+    for program in checked {
+        let count = |what: &dyn Fn(&Run) -> bool| program.runs.iter().filter(|run| what(run)).count();
+        let failures = count(&|r| r.error.is_none() && !r.violations.is_empty());
+        let errors = count(&|r| r.error.as_ref().is_some_and(|e| !e.known));
+        let skipped = count(&|r| r.error.as_ref().is_some_and(|e| e.known));
+        let name = escaped(&program.program);
+        let _ = writeln!(
+            out,
+            "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\">",
+            program.runs.len()
+        );
+        program.runs.iter().for_each(|run| case(&mut out, &program.program, run));
+        out.push_str("  </testsuite>\n");
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn text_cannot_break_the_document() {
+        assert_eq!(super::escaped("a<b> & \"c\"\u{1b}[m"), "a&lt;b&gt; &amp; &quot;c&quot;\u{fffd}[m");
+    }
+}
