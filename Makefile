@@ -16,7 +16,12 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-test: deps lint audit
+# Rustdoc without a warning: dead links inside the code's documentation are found here.
+.PHONY: doc
+doc:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+test: deps lint audit doc
 	$(CARGO) test --workspace --locked --no-fail-fast
 
 test-quick: deps
@@ -27,12 +32,16 @@ test-quick: deps
 bench-isolate: deps
 	bench/isolate.sh
 
-# The shorter measurements, one after another; each prints its own table.
+# Every figure that fits in an hour on two cores, five runs each with peers beside us, into docs/benchmarks.md. Resumable.
+# bench/run --help says how to choose; RUNS=1 for a look. Longer ones have targets and scripts of their own.
+RUNS ?= 5
 bench: build
-	bench/trace-agreement.sh
-	bench/hunt-cpu.sh
-	bench/mutate-validity.sh
-	bench/repair-kernels.sh
+	$(CARGO) build --release --locked -p trueline-trace -p trueline-emi -p trueline-repair --examples
+	bench/run --runs $(RUNS)
+
+# Longer ones: merging a million units, and campaigns killed two hundred times.
+.PHONY: bench-scale
+bench-scale: build
 	$(CARGO) run --release --locked -p trueline-store --example merge_scale -- target/merge-scale 1000000 64
 	TRUELINE_KILLS=200 $(CARGO) test --release --locked -p trueline --test hunt killed_at -- --nocapture
 
@@ -41,10 +50,11 @@ bench: build
 bench-flat: build
 	bench/scale-flat.py --out docs/scale-flat.svg
 
-# Ten million executions in all; needs a nightly toolchain and cargo-fuzz. RUNS=10000 for a look.
+# Ten million executions in all; needs a nightly toolchain and cargo-fuzz. EXECUTIONS=10000 for a look.
+EXECUTIONS ?= 1000000
 .PHONY: fuzz
 fuzz:
-	scripts/fuzz $(or $(RUNS),1000000)
+	scripts/fuzz $(EXECUTIONS)
 
 # A tarball and a Debian package with the command, its hook library, man pages, completions and schemas.
 dist: build
@@ -56,6 +66,11 @@ PREFIX ?= /usr/local
 install: build
 	install -Dm755 target/release/trueline $(DESTDIR)$(PREFIX)/bin/trueline
 	install -Dm644 target/release/libtrueline_hook.so $(DESTDIR)$(PREFIX)/lib/trueline/libtrueline_hook.so
+
+# The diffs of docs/extend.md, applied to a copy and compiled.
+.PHONY: check-extend
+check-extend:
+	scripts/check-extend
 
 # Licences, sources, wildcards and duplicates by deny.toml with nothing installed, and cargo-deny with its
 # advisories where it is (`cargo install --locked cargo-deny`).

@@ -1,7 +1,6 @@
 //! What the runner says while it works.
 
 use serde::Serialize;
-use std::time::Duration;
 use trueline_model::{CompilerId, Fault, FindingId, OptLevel, Reader, Verdict};
 use trueline_store::Counts;
 
@@ -131,19 +130,4 @@ pub struct Silent;
 
 impl Reporter for Silent {
     fn event(&self, _event: &Event) {}
-}
-
-/// CPU time of this process and every child it has waited for.
-pub(crate) fn cpu_so_far() -> Duration {
-    let of = |who| {
-        // SAFETY: an all-zero rusage is a valid value and getrusage writes only to it.
-        let usage = unsafe {
-            let mut usage: libc::rusage = std::mem::zeroed();
-            libc::getrusage(who, &mut usage);
-            usage
-        };
-        let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-        time(usage.ru_utime) + time(usage.ru_stime)
-    };
-    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
 }

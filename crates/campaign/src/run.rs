@@ -1,7 +1,7 @@
 //! The loop: threads that take one program after the other until the seeds, the time or the patience end.
 
 use crate::confirm::Readers;
-use crate::event::{Event, Reporter, Totals, cpu_so_far};
+use crate::event::{Event, Reporter, Totals};
 use crate::ledger::Ledger;
 use crate::plan::{Mutate, Plan};
 use crate::program::Progress;
@@ -15,6 +15,7 @@ use trueline_generate::{Filter, Source};
 use trueline_model::{CompilerId, CompilerKind, Language, OptLevel, Program};
 use trueline_store::{Claim, ProgramKey, Store, StoreError, UnitResult};
 use trueline_toolchain::Limits;
+use trueline_toolchain::cpu_time;
 
 /// How long a write waits for room or for a lock before the campaign gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -96,7 +97,7 @@ pub fn run(
     if plan.compilers.is_empty() {
         return Err(CampaignError::NoCompiler);
     }
-    let (started, cpu_before) = (Instant::now(), cpu_so_far());
+    let (started, cpu_before) = (Instant::now(), cpu_time());
     let options = CheckOptions {
         engine: plan.engine,
         policy: plan.policy,
@@ -136,7 +137,7 @@ pub fn run(
     let result = campaign.run_threads();
     let totals = Totals {
         wall: started.elapsed().as_secs_f64(),
-        cpu: (cpu_so_far().saturating_sub(cpu_before)).as_secs_f64(),
+        cpu: (cpu_time().saturating_sub(cpu_before)).as_secs_f64(),
         compile_cpu: campaign.compile_micros.load(Ordering::SeqCst) as f64 / 1e6,
         units: campaign.units.load(Ordering::SeqCst),
         programs: campaign.programs.load(Ordering::SeqCst),

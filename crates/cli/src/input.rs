@@ -1,9 +1,10 @@
-//! What commands that compile have in common: `--cc`, `--opt`, `--cflag`, and reading a program.
+//! What commands that compile and trace have in common: `--cc`, `--opt`, `--cflag`, `--engine` and its limits, and reading a
+//! program.
 
 use anyhow::{Context, bail};
 use std::path::Path;
-use trueline_model::{CompilerKind, Language, OptLevel, Origin, Program};
-use trueline_toolchain::{Compiler, find_compiler};
+use trueline_model::{CompilerKind, EngineKind, Language, OptLevel, Origin, Policy, Program};
+use trueline_toolchain::{Compiler, Limits, find_compiler};
 
 /// Compiler, levels and flags.
 #[derive(clap::Args, Clone, Debug)]
@@ -57,6 +58,39 @@ impl BuildFlags {
                 Ok(compiler)
             })
             .collect()
+    }
+}
+
+/// Who traces, how, and for how long.
+#[derive(clap::Args, Clone, Debug)]
+pub struct TraceFlags {
+    /// Who traces: native, gdb or lldb.
+    #[arg(long, default_value_t = EngineKind::Native)]
+    pub engine: EngineKind,
+    /// Whose habits the native engine follows in reading line tables: gdb, lldb or standard. [default: gdb]
+    #[arg(long)]
+    policy: Option<Policy>,
+    /// Most steps of one trace.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub max_steps: u64,
+    /// Seconds one run of the program may take, traced or not.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    time_limit: u64,
+}
+
+impl TraceFlags {
+    /// The policy of the native engine; none with a debugger, which reads in its own way.
+    pub fn policy(&self) -> anyhow::Result<Option<Policy>> {
+        match (self.engine, self.policy) {
+            (EngineKind::Native, policy) => Ok(Some(policy.unwrap_or(Policy::Gdb))),
+            (_, None) => Ok(None),
+            (engine, Some(_)) => bail!("--policy is a choice of the native engine only; {engine} reads line tables in its own way"),
+        }
+    }
+
+    /// Limits of each run.
+    pub fn limits(&self) -> Limits {
+        Limits::seconds(self.time_limit)
     }
 }
 

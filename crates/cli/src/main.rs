@@ -12,9 +12,20 @@ mod style;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::process::ExitCode;
 
+const AFTER_HELP: &str = "\
+A first look:
+  trueline doctor                                        what is installed, what each tool is for
+  trueline check prog.c --cc gcc --opt=-Og,-O2           does this program's optimized build mislead a debugger?
+  trueline hunt --for 10m                                find programs that do
+  trueline triage prog.c --cc clang --opt -O2            which pass is behind it, since which version
+  trueline repair ./prog -o ./prog.repaired              variables that can be printed again
+
+Exit codes: 0 nothing found or work done, 1 found (check, passes), 2 bad use, bad input or a missing tool, 3 a bug in trueline.
+`--json` prints one document with its schema's name. A trueline.toml here or above sets the defaults of the flags.";
+
 /// Finds, explains and repairs what optimized builds tell debuggers wrongly.
 #[derive(Parser)]
-#[command(name = "trueline", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "trueline", version, propagate_version = true, max_term_width = 100, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: commands::Command,

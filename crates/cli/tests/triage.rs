@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn program(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
+    if own.exists() { own } else { Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name) }
 }
 
 fn trueline(args: &[&str]) -> Output {

@@ -11,7 +11,7 @@ mod sarif;
 mod text;
 
 use crate::exit::Ending;
-use crate::input::BuildFlags;
+use crate::input::{BuildFlags, TraceFlags};
 use crate::style::Style;
 use anyhow::{Context, bail};
 use baseline::Baseline;
@@ -19,14 +19,21 @@ use batch::{Checked, View};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use trueline_check::{CheckOptions, Checker, Strictness};
-use trueline_model::{EngineKind, Invariant, Policy};
-use trueline_toolchain::Limits;
+use trueline_model::{Invariant, Policy};
 
 pub use baseline::Document as BaselineDocument;
 pub use json::Document;
 
+const AFTER_HELP: &str = "\
+Examples:
+  trueline check prog.c --cc gcc,clang --opt=-Og,-O2
+  trueline check tests/ --cc gcc --baseline known.json --write-baseline   record what is wrong today
+  trueline check tests/ --cc gcc --baseline known.json --junit out.xml    fail on what is new
+  trueline check --reference prog.O0 --optimized prog.O2 -- ARGS          builds of your own";
+
 /// Check programs: does an optimized build mislead a debugger? Exits with 1 when one does.
 #[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// Programs, C or Rust, closed and deterministic; or directories of them, searched to their depth.
     #[arg(value_name = "FILE|DIR", required_unless_present = "reference", conflicts_with = "reference")]
@@ -42,12 +49,8 @@ pub struct Args {
     args: Vec<String>,
     #[command(flatten)]
     build: BuildFlags,
-    /// Who traces: native, gdb or lldb.
-    #[arg(long, default_value_t = CheckOptions::default().engine)]
-    engine: EngineKind,
-    /// Whose habits the native engine follows in reading line tables: gdb, lldb or standard. [default: gdb]
-    #[arg(long)]
-    policy: Option<Policy>,
+    #[command(flatten)]
+    tracing: TraceFlags,
     /// Invariants to check: line, backtrace, scope, parameter, value, codegen, self, dwarf. [default: all]
     #[arg(long = "invariant", value_name = "NAME", value_delimiter = ',')]
     invariants: Vec<Invariant>,
@@ -57,12 +60,6 @@ pub struct Args {
     /// List the candidates that were dropped, by rule.
     #[arg(long)]
     explain: bool,
-    /// Most steps of one trace.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    max_steps: u64,
-    /// Seconds one run of the program may take, traced or not.
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    time_limit: u64,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -83,20 +80,17 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let started = Instant::now();
+    let policy = args.tracing.policy()?;
     let options = CheckOptions {
-        engine: args.engine,
-        policy: args.policy.unwrap_or(Policy::Gdb),
+        engine: args.tracing.engine,
+        policy: policy.unwrap_or(Policy::Gdb),
         strictness: if args.strict { Strictness::Literal } else { Strictness::Filtered },
         invariants: if args.invariants.is_empty() { Invariant::ALL.to_vec() } else { args.invariants.clone() },
         args: args.args.clone(),
-        max_steps: args.max_steps,
-        limits: Limits::seconds(args.time_limit),
+        max_steps: args.tracing.max_steps,
+        limits: args.tracing.limits(),
         cflags: args.build.cflags.clone(),
     };
-    let policy = (args.engine == EngineKind::Native).then_some(options.policy);
-    if args.policy.is_some() && policy.is_none() {
-        bail!("--policy is a choice of the native engine only; {} reads line tables in its own way", args.engine);
-    }
     let mut baseline = match &args.baseline {
         Some(path) if args.write_baseline => Some(Baseline::read_or_empty(path)?),
         Some(path) => Some(Baseline::read(path)?),
@@ -105,7 +99,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     // What is written must hold everything that is there, known before or not.
     let excuses = baseline.as_ref().filter(|_| !args.write_baseline);
     let checker = Checker::new(options)?;
-    let view = View { engine: args.engine, policy, explain: args.explain, style: Style::of_stdout() };
+    let view = View { engine: args.tracing.engine, policy, explain: args.explain, style: Style::of_stdout() };
     let checked = match (&args.reference, &args.optimized) {
         (Some(reference), Some(optimized)) => vec![batch::check_pair(&checker, reference, optimized, &args.args, excuses, &view)?],
         _ => batch::check_all(&checker, &args.inputs, &args.build, excuses, &view)?,

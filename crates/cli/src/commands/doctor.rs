@@ -27,6 +27,8 @@ pub struct Document<'a> {
     tools: Vec<Row<'a>>,
     install: Option<String>,
     confinement: &'static str,
+    /// The library that `passes` preloads into opt; none when it is not where it is looked for.
+    hook: Option<std::path::PathBuf>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -69,6 +71,7 @@ fn document(diagnosis: &Diagnosis) -> Document<'_> {
             .collect(),
         install: diagnosis.install_command(),
         confinement: confinement(),
+        hook: trueline_passes::find_hook().ok(),
     }
 }
 
@@ -86,6 +89,11 @@ fn print_table(diagnosis: &Diagnosis) {
         println!("  {:<14} {:<10} {}", requirement.kind.program(), version, requirement.enables);
     }
     println!("\nconfinement of traced programs\n  {}", confinement());
+    println!("\nlibrary for trueline passes");
+    match trueline_passes::find_hook() {
+        Ok(path) => println!("  {}", path.display()),
+        Err(error) => println!("  missing: {error}"),
+    }
     if let Some(command) = diagnosis.install_command() {
         println!("\nTo install what is missing:\n  {command}");
     }

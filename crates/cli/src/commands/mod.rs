@@ -21,24 +21,24 @@ mod triage;
 use crate::exit::Ending;
 use clap::Subcommand;
 
-/// The commands.
+/// The commands, in the order of `--help`: find, explain, repair, the rest.
 #[derive(Subcommand)]
 pub enum Command {
     Check(Box<check::Args>),
     Trace(trace::Args),
-    Doctor(doctor::Args),
-    Manual(manual::Args),
-    Mutate(mutate::Args),
     Hunt(Box<hunt::Args>),
-    Merge(merge::Args),
-    Report(report::Args),
-    Serve(serve::Args),
-    Toolchains(toolchains::Args),
-    Passes(passes::Args),
+    Mutate(mutate::Args),
     Triage(Box<triage::Args>),
     Reduce(Box<reduce::Args>),
+    Passes(passes::Args),
     Isolate(Box<isolate::Args>),
     Repair(Box<repair::Args>),
+    Report(report::Args),
+    Serve(serve::Args),
+    Merge(merge::Args),
+    Toolchains(toolchains::Args),
+    Doctor(doctor::Args),
+    Manual(manual::Args),
 }
 
 /// Runs one.

@@ -42,7 +42,7 @@ struct PassCount<'a> {
     /// The pass.
     pass: &'a str,
     /// Its findings.
-    findings: u64,
+    findings: usize,
 }
 
 #[derive(serde::Serialize, schemars::JsonSchema)]

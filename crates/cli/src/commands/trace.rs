@@ -1,14 +1,13 @@
 //! `trueline trace`: what a debugger shows, stop by stop.
 
 use crate::exit::Ending;
-use crate::input::{BuildFlags, read_program};
+use crate::input::{BuildFlags, TraceFlags, read_program};
 use anyhow::{Context, bail};
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use trueline_check::CheckOptions;
-use trueline_model::{EngineKind, Language, Observation, Policy, Step, StepSink, TraceHeader, VarKind};
-use trueline_toolchain::{CompileRequest, Limits, Scratch};
+use trueline_model::{Language, Observation, Policy, Step, StepSink, TraceHeader, VarKind};
+use trueline_toolchain::{CompileRequest, Scratch};
 use trueline_trace::{TraceRequest, open_engine};
 
 /// Trace one build from main to its return and print every stop.
@@ -22,18 +21,8 @@ pub struct Args {
     args: Vec<String>,
     #[command(flatten)]
     build: BuildFlags,
-    /// Who traces: native, gdb or lldb.
-    #[arg(long, default_value_t = CheckOptions::default().engine)]
-    engine: EngineKind,
-    /// Whose habits the native engine follows: gdb, lldb or standard. [default: gdb]
-    #[arg(long)]
-    policy: Option<Policy>,
-    /// Most steps.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    max_steps: u64,
-    /// Seconds the run may take.
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    time_limit: u64,
+    #[command(flatten)]
+    tracing: TraceFlags,
     /// Print JSON Lines: a header, then one line per stop.
     #[arg(long)]
     json: bool,
@@ -83,10 +72,7 @@ fn line_of(step: &Step) -> String {
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let is_source = Language::of_path(&args.file).is_some();
-    let policy = (args.engine == EngineKind::Native).then(|| args.policy.unwrap_or(Policy::Gdb));
-    if args.policy.is_some() && policy.is_none() {
-        bail!("--policy is a choice of the native engine only; {} reads line tables in its own way", args.engine);
-    }
+    let policy = args.tracing.policy()?;
     let scratch = Scratch::new().context("cannot make a scratch directory")?;
     let mut request = TraceRequest::new(std::path::absolute(&args.file)?);
     if is_source {
@@ -101,13 +87,17 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     }
     request.args = args.args;
     request.policy = policy.unwrap_or(Policy::Gdb);
-    request.max_steps = args.max_steps;
-    request.limits = Limits::seconds(args.time_limit);
-    let engine = open_engine(args.engine)?;
+    request.max_steps = args.tracing.max_steps;
+    request.limits = args.tracing.limits();
+    let engine = open_engine(args.tracing.engine)?;
     let mut printer = Printer { out: BufWriter::new(std::io::stdout().lock()), json: args.json, failure: None };
     if args.json {
-        let header =
-            TraceHeader { schema: "trueline.trace/1".to_owned(), engine: args.engine, policy, binary: args.file.display().to_string() };
+        let header = TraceHeader {
+            schema: "trueline.trace/1".to_owned(),
+            engine: args.tracing.engine,
+            policy,
+            binary: args.file.display().to_string(),
+        };
         writeln!(printer.out, "{}", serde_json::to_string(&header)?)?;
     }
     let result = engine.trace(&request, &mut printer);
