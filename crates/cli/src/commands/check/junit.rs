@@ -29,10 +29,15 @@ fn case(out: &mut String, program: &str, run: &Run) {
     let _ = write!(out, "    <testcase name=\"{name}\" classname=\"{class}\" time=\"{seconds:.3}\">");
     if let Some(error) = &run.error {
         let element = if error.known { "skipped" } else { "error" };
-        let _ = write!(out, "\n      <{element} message=\"{}\"/>\n    ", escaped(&error.message));
+        let first = error.message.lines().next().unwrap_or("");
+        let _ = write!(out, "\n      <{element} message=\"{}\">{}</{element}>\n    ", escaped(first), escaped(&error.message));
     } else if !run.violations.is_empty() {
         let titles: Vec<String> = run.violations.iter().map(|v| format!("{}: {}", v.invariant, title(v))).collect();
-        let message = format!("{} violations, the first: {}", titles.len(), titles[0]);
+        let message = match &titles[..] {
+            [only] => only.clone(),
+            [first, rest @ ..] => format!("{first}, and {} more", rest.len()),
+            [] => String::new(),
+        };
         let _ = write!(out, "\n      <failure message=\"{}\">{}</failure>\n    ", escaped(&message), escaped(&titles.join("\n")));
     }
     if !run.known.is_empty() {
