@@ -103,6 +103,14 @@ pub fn kind_of(error: &CheckError) -> &'static str {
     }
 }
 
+/// The message with bare file names: two runs say the same, wherever they compiled.
+fn without_scratch(message: &str) -> String {
+    let place = format!("{}/trueline-", std::env::temp_dir().display());
+    let mut parts = message.split(place.as_str());
+    let first = parts.next().unwrap_or("").to_owned();
+    parts.fold(first, |text, part| text + part.split_once('/').map_or(part, |(_, rest)| rest))
+}
+
 impl Run {
     /// One build of a program.
     pub fn of(outcome: &Outcome<'_>, row: &Row, view: &View) -> Self {
@@ -125,7 +133,11 @@ impl Run {
             compile_cpu: ok.map(|r| r.compile_cpu.as_secs_f64()),
             trace_cpu: ok.map(|r| r.trace_cpu.as_secs_f64()),
             commands: commands.cloned().collect(),
-            error: row.result.as_ref().err().map(|e| Failure { kind: kind_of(e).to_owned(), message: e.to_string(), known: row.excused }),
+            error: row.result.as_ref().err().map(|e| Failure {
+                kind: kind_of(e).to_owned(),
+                message: without_scratch(&e.to_string()),
+                known: row.excused,
+            }),
         }
     }
 }
@@ -135,4 +147,15 @@ pub fn document(program: &str, checked: &[Checked], baseline: Option<&Baseline>)
     let runs: Vec<&Run> = checked.iter().flat_map(|c| &c.runs).collect();
     let baseline = baseline.map(|b| Excused { known: runs.iter().map(|r| r.known.len()).sum(), gone: b.gone(checked) });
     serde_json::to_string_pretty(&Document { schema: "trueline.check/1", program, runs, baseline })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn scratch_directories_are_not_told() {
+        let place = std::env::temp_dir().join("trueline-12-abc");
+        let message = format!("gcc fails on {0}/a.c:\n{0}/a.c:1: error", place.display());
+        assert_eq!(super::without_scratch(&message), "gcc fails on a.c:\na.c:1: error");
+        assert_eq!(super::without_scratch("no path"), "no path");
+    }
 }
