@@ -47,7 +47,8 @@ fn links(text: &str) -> Vec<String> {
 
 /// The fenced blocks of a language.
 fn blocks(text: &str, language: &str) -> Vec<String> {
-    let parts = text.split(&format!("```{language}\n")).skip(1);
+    let fence = format!("```{language}\n");
+    let parts = text.split(fence.as_str()).skip(1);
     parts.map(|part| part.split("\n```").next().unwrap_or("").to_owned() + "\n").collect()
 }
 

@@ -210,6 +210,11 @@ fn doctor_prints_what_its_schema_says() {
 }
 
 #[test]
+fn toolchains_prints_what_its_schema_says() {
+    assert_valid("toolchains", [&document(&trueline(&["toolchains", "list", "--json"]))]);
+}
+
+#[test]
 fn a_hunt_its_report_and_a_merge_print_what_their_schemas_say() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();

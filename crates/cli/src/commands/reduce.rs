@@ -207,6 +207,34 @@ fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::rename(&partial, path)
 }
 
+/// What `trueline reduce --json` prints.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Reduce")]
+pub struct Document<'a> {
+    /// `trueline.reduce/1`.
+    schema: &'static str,
+    /// The reduced program.
+    output: &'a Path,
+    /// The kind of the fault: an invariant, or crash, hang, wrong-code.
+    kind: &'a str,
+    /// The pass behind it, where it was asked for.
+    pass: Option<&'a str>,
+    /// Lines of code before.
+    lines_before: usize,
+    /// Lines of code after.
+    lines: usize,
+    /// `finished` or `interrupted`.
+    end: &'static str,
+    /// Candidates that were judged.
+    judged: usize,
+    /// Whether the reduced program shows the fault in a fresh look.
+    shows: bool,
+    /// Why the reduced program is not valid, when it is not.
+    invalid: Option<&'a str>,
+    /// Seconds by the clock.
+    seconds: f64,
+}
+
 #[allow(clippy::too_many_arguments, reason = "one call, straight from the run")]
 fn report(
     args: &Args,
@@ -221,10 +249,19 @@ fn report(
     let (from, to) = (count_lines(&program.source), count_lines(&reduced.text));
     let end = if reduced.end == ReduceEnd::Finished { "finished" } else { "interrupted" };
     if args.json {
-        let document = serde_json::json!({
-            "schema": "trueline.reduce/1", "output": output, "kind": kind, "pass": pass, "lines_before": from, "lines": to, "end": end,
-            "judged": reduced.judged, "shows": shows, "invalid": invalid, "seconds": started.elapsed().as_secs_f64(),
-        });
+        let document = Document {
+            schema: "trueline.reduce/1",
+            output,
+            kind,
+            pass,
+            lines_before: from,
+            lines: to,
+            end,
+            judged: reduced.judged,
+            shows,
+            invalid: invalid.as_deref(),
+            seconds: started.elapsed().as_secs_f64(),
+        };
         println!("{}", serde_json::to_string_pretty(&document)?);
         return Ok(());
     }

@@ -3,7 +3,7 @@
 //! `docs/schemas/` holds them as they are now; a test compares. A change that readers notice is a new version of the
 //! document (`trueline.check/2`), and the file of the old one stays.
 
-use super::{check, doctor, hunt, isolate, merge, mutate, passes, repair, report};
+use super::{check, doctor, hunt, isolate, merge, mutate, passes, reduce, repair, report, toolchains};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use trueline_model::{Step, TraceHeader};
@@ -50,9 +50,11 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("merge", named::<merge::Document<'_>>(printed(), "trueline.merge/1")),
         ("mutate", named::<mutate::Document<'_>>(printed(), "trueline.mutate/1")),
         ("passes", named::<passes::Document<'_>>(printed(), "trueline.passes/1")),
+        ("reduce", named::<reduce::Document<'_>>(printed(), "trueline.reduce/1")),
         ("repair", named::<repair::Document<'_>>(printed(), "trueline.repair/1")),
         ("repair-proof", named::<trueline_repair::given::ProofFile>(read(), "trueline.repair-proof/1")),
         ("report", named::<report::Document<'_>>(printed(), "trueline.report/1")),
+        ("toolchains", named::<toolchains::Document<'_>>(printed(), "trueline.toolchains/1")),
         ("trace", trace()),
     ]
 }

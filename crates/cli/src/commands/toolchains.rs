@@ -50,8 +50,20 @@ enum Action {
     },
 }
 
+/// What `trueline toolchains --json` prints.
 #[derive(Serialize, schemars::JsonSchema)]
-struct Row {
+#[schemars(rename = "Toolchains")]
+pub struct Document<'a> {
+    /// `trueline.toolchains/1`.
+    schema: &'static str,
+    /// Where fetched ones are kept.
+    directory: &'a std::path::Path,
+    /// What is here, was fetched or was removed.
+    toolchains: &'a [Row],
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct Row {
     path: PathBuf,
     /// `gcc`, `clang`, `rustc` or `opt`.
     kind: String,
@@ -139,7 +151,7 @@ fn list(roots: &PrivateRoots) -> Vec<Row> {
 
 fn print(rows: &[Row], json: bool, roots: &PrivateRoots) -> anyhow::Result<()> {
     if json {
-        let document = serde_json::json!({ "schema": "trueline.toolchains/1", "directory": roots.dir(), "toolchains": rows });
+        let document = Document { schema: "trueline.toolchains/1", directory: roots.dir(), toolchains: rows };
         println!("{}", serde_json::to_string_pretty(&document)?);
         return Ok(());
     }
