@@ -221,24 +221,9 @@ fn print_table(report: &Report, document: &Document<'_>) {
     println!("wrong values  {} before, {} after", a.wrong_before, a.wrong_after);
     println!("size          {} bytes before, {} after", report.size_before, report.size_after);
     if let Some(check) = document.check {
-        println!("check         {}", describe(check));
+        println!("check         {check}");
     }
     println!("wrote         {}", document.output.display());
-}
-
-/// The closing check in words.
-fn describe(check: &serde_json::Value) -> String {
-    if let Some(reason) = check.get("not_run").and_then(|r| r.as_str()) {
-        return format!("not run: {reason}");
-    }
-    let side = |name: &str| {
-        let counts = check.get(name).and_then(|c| c.as_object()).into_iter().flatten();
-        let parts: Vec<String> = counts.map(|(invariant, n)| format!("{n} {invariant}")).collect();
-        if parts.is_empty() { "no violations".to_owned() } else { parts.join(", ") }
-    };
-    let worse: Vec<&str> = check.get("increased").and_then(|i| i.as_array()).into_iter().flatten().filter_map(|i| i.as_str()).collect();
-    let verdict = if worse.is_empty() { "no invariant got worse".to_owned() } else { format!("WORSE: {}", worse.join(", ")) };
-    format!("{} before, {} after; {verdict}", side("before"), side("after"))
 }
 
 impl Args {

@@ -34,13 +34,13 @@ impl std::fmt::Display for Closing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotRun { not_run } => write!(f, "not run: {not_run}"),
-            Self::Compared { before, after, .. } if before.is_empty() && after.is_empty() => f.write_str("no violation before, none after"),
-            Self::Compared { before, after, .. } => {
-                let kinds: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-                let count = |of: &BTreeMap<String, usize>, kind: &String| of.get(kind).copied().unwrap_or(0);
-                let cells: Vec<String> =
-                    kinds.iter().map(|kind| format!("{kind} {} → {}", count(before, kind), count(after, kind))).collect();
-                write!(f, "violations {}", cells.join(", "))
+            Self::Compared { before, after, increased } => {
+                let side = |counts: &BTreeMap<String, usize>| {
+                    let parts: Vec<String> = counts.iter().map(|(invariant, n)| format!("{n} {invariant}")).collect();
+                    if parts.is_empty() { "no violations".to_owned() } else { parts.join(", ") }
+                };
+                write!(f, "{} before, {} after; ", side(before), side(after))?;
+                if increased.is_empty() { f.write_str("no invariant got worse") } else { write!(f, "WORSE: {}", increased.join(", ")) }
             }
         }
     }
