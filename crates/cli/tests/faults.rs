@@ -248,29 +248,23 @@ fn a_debugger_that_dies_in_the_middle_of_a_trace_fails_the_unit_after_a_second_t
         return println!("skipped: gdb is not installed");
     }
     let place = Place::new();
-    let traces = place.path("traces").display().to_string();
-    // The fifth trace and all later ones break off after some steps: the debugger dies of a signal.
+    // It dies of a signal after some steps of every -O2 build. What it does cannot be counted in a file: it may not write.
     place.script(
         "gdb",
-        &format!(
-            "#!/bin/bash\ncase \"$*\" in *--version*) exec /usr/bin/gdb --version;; esac\necho x >> {traces}\n\
-             [ $(wc -l < {traces}) -lt 5 ] && exec /usr/bin/gdb \"$@\"\n/usr/bin/gdb \"$@\" | head -c 2500\nkill -SEGV $$\n"
-        ),
+        "#!/bin/bash\ncase \"$*\" in *--version*) exec /usr/bin/gdb --version;; esac\n\
+         binary=${TRUELINE_TRACER#*\\\"binary\\\":\\\"}\nbinary=${binary%%\\\"*}\n\
+         grep -q -e ' -O2' \"$binary\" || exec /usr/bin/gdb \"$@\"\n/usr/bin/gdb \"$@\" | head -c 2500\nkill -SEGV $$\n",
     );
     let db = place.path("hunt.db");
-    let mut hunt = place.hunt(Path::new("gcc"), &db, "1..4");
+    let mut hunt = place.hunt(Path::new("gcc"), &db, "1..3");
     let path = format!("{}:{}", place.dir.path().display(), std::env::var("PATH").unwrap());
-    succeeded(&hunt.args(["--engine", "gdb"]).env("PATH", path).output().unwrap());
-    let store = Store::open_existing(&db).unwrap();
-    let units = store.units().unwrap();
-    let failed: Vec<UnitRecord> = units.iter().filter(|u| u.state == "failed").cloned().collect();
-    let tries = std::fs::read_to_string(traces).unwrap().lines().count();
-    println!("debugger died: {} of {} units failed, {tries} traces in all", failed.len(), units.len());
-    assert_eq!(units.len(), 6);
-    assert!(failed.len() >= 3 && failed.len() < 6, "{units:?}");
-    all_failed(&failed, "gdb");
-    // At most two tries for each reference and each unit.
-    assert!(tries <= 2 * (3 + 6), "{tries} traces");
+    let output = hunt.args(["--engine", "gdb"]).env("PATH", path).output().unwrap();
+    succeeded(&output);
+    let (_, units) = sound_units(&db, 4, "-O1");
+    let tries = String::from_utf8_lossy(&output.stdout).lines().filter(|l| l.contains("\"unit-failed\"")).count();
+    println!("debugger died: {} units failed after {tries} tries", units.len());
+    all_failed(&units, "gdb");
+    assert_eq!(tries, 4);
 }
 
 /// Every answer to "what time is it" is another: days before, years after.
