@@ -114,6 +114,7 @@ def main():
     parser.add_argument("--trueline", default="target/release/trueline")
     parser.add_argument("--jobs", default="2")
     parser.add_argument("--every", type=float, default=2, help="seconds between samples")
+    parser.add_argument("--for", dest="duration", help="stop after this time, as hunt's --for")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
@@ -122,6 +123,8 @@ def main():
         programs = -(-args.units // 7)
         command = [args.trueline, "hunt", "--cc", make_stub(place), f"--opt={LEVELS}", "--seeds", f"1..{programs + 1}", "--confirm", "none",
                    "--no-report", "--jobs", args.jobs, "--db", db]
+        if args.duration:
+            command += ["--for", args.duration]
         hunt = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         samples = []
         while hunt.poll() is None:

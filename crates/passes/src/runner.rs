@@ -106,7 +106,13 @@ fn prepare(file: &Path, options: &Options, scratch: &Scratch, report: &mut FileR
         }
     };
     let given = options.passes.as_ref().map(|p| vec![OptCommand { args: vec![format!("-passes={p}")] }]);
-    let whole = || vec![OptCommand { args: vec![format!("-passes=default<{}>", options.level.flag().trim_start_matches('-'))] }];
+    // clang's levels that `opt` has no name for run the pipelines of these.
+    let level = match options.level {
+        OptLevel::Og => "O1",
+        OptLevel::Ofast => "O3",
+        other => other.flag().trim_start_matches('-'),
+    };
+    let whole = || vec![OptCommand { args: vec![format!("-passes=default<{level}>")] }];
     if file.extension().is_some_and(|e| e == "c") {
         let module = compile(file, options, scratch, report)?;
         return Some((module, given.unwrap_or_else(whole)));

@@ -127,7 +127,9 @@ fn make(db: &Path, id: FindingId, view: View) -> Result<String, String> {
     let limits = Limits { wall: Duration::from_secs(120), cpu: Duration::from_secs(60), memory: None, ..Limits::default() };
     job = job.limits(limits);
     let outcome = job.run().map_err(|e| text(&e))?;
-    let command = job.command_line().replace(&format!("{}/", scratch.path().display()), "");
+    // Where the scratch directory was tells nobody anything.
+    let bare = |text: &str| text.replace(&format!("{}/", scratch.path().display()), "");
+    let command = bare(&job.command_line());
     let made = matches!(outcome.exit, Exit::Code(0 | 1)).then(|| std::fs::read_to_string(&page).ok()).flatten();
     let Some(body) = made else {
         return Err(format!("{command}\nended with {:?}:\n{}", outcome.exit, outcome.stderr_text()));
@@ -137,5 +139,5 @@ fn make(db: &Path, id: FindingId, view: View) -> Result<String, String> {
         escape(&command),
         id.0
     );
-    Ok(body + &footer)
+    Ok(bare(&body) + &footer)
 }

@@ -34,9 +34,10 @@ pub enum Claim {
 /// Failed units get one more try.
 pub(crate) const MAX_ATTEMPTS: i64 = 2;
 
-/// A program on which this many processes died is given up: it may be the program that kills them. Far
-/// above one, because people and schedulers kill hunts all the time.
-const MAX_DEATHS: i64 = 20;
+/// A program on which this many processes died is given up: it may be the program that kills them, and whatever
+/// starts hunts again would do so for ever. Far above one, because people and schedulers kill hunts all the time: 200
+/// kills within a second each, on a machine too busy to finish a unit in that time, left 14 programs with more than 20.
+const MAX_DEATHS: i64 = 1000;
 
 impl Store {
     /// Claims a program and plans its units: one per compiler and level of `wanted` that is not done yet.

@@ -58,6 +58,10 @@ impl Notes {
             match record.tag {
                 tag::BLOCKS => {
                     let count = body.word()? as usize;
+                    // Arcs that were read already would lead out of a shorter list.
+                    if !function.blocks.is_empty() {
+                        return Err(body.bad("a function with two lists of blocks"));
+                    }
                     blocks_left = blocks_left.checked_sub(count).ok_or_else(|| body.bad("more blocks than the file has room for"))?;
                     function.blocks.resize_with(count, Block::default);
                 }
@@ -182,6 +186,13 @@ mod tests {
         assert_eq!(Notes::read(&notes_with_blocks(5), Path::new("a.gcno")).unwrap().functions[&1].blocks.len(), 5);
         let error = Notes::read(&notes_with_blocks(0x00ff_ffff), Path::new("a.gcno")).unwrap_err();
         assert!(error.to_string().contains("more blocks"), "{error}");
+    }
+
+    #[test]
+    fn a_second_list_of_blocks_is_refused() {
+        let mut notes = notes_with_blocks(5);
+        notes.extend([tag::ARCS, 12, 4, 3, 0, tag::BLOCKS, 4, 1].into_iter().flat_map(u32::to_le_bytes));
+        assert!(Notes::read(&notes, Path::new("a.gcno")).unwrap_err().to_string().contains("two lists"));
     }
 
     #[test]
