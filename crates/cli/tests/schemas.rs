@@ -236,6 +236,15 @@ fn passes_prints_what_its_schema_says() {
 }
 
 #[test]
+fn triage_prints_what_its_schema_says() {
+    if has("clang-16") {
+        let arguments =
+            ["triage", "examples/untaken-call.c", "--cc", "clang-16", "--opt", "-O1", "--versions", "none", "--no-readers", "--json"];
+        assert_valid("triage", [&document(&trueline(&arguments))]);
+    }
+}
+
+#[test]
 fn repair_prints_what_its_schema_says() {
     if !has("gcc-12") {
         return;

@@ -3,7 +3,7 @@
 //! `docs/schemas/` holds them as they are now; a test compares. A change that readers notice is a new version of the
 //! document (`trueline.check/2`), and the file of the old one stays.
 
-use super::{check, doctor, hunt, isolate, merge, mutate, passes, reduce, repair, report, toolchains};
+use super::{check, doctor, hunt, isolate, merge, mutate, passes, reduce, repair, report, toolchains, triage};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use trueline_model::{Step, TraceHeader};
@@ -56,5 +56,6 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("report", named::<report::Document<'_>>(printed(), "trueline.report/1")),
         ("toolchains", named::<toolchains::Document<'_>>(printed(), "trueline.toolchains/1")),
         ("trace", trace()),
+        ("triage", named::<triage::Document<'_>>(printed(), "trueline.triage/1")),
     ]
 }

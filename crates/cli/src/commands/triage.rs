@@ -1,5 +1,6 @@
 //! `trueline triage`: which pass did it, in which versions, the same bug as which other, and whose fault.
 
+mod document;
 mod explain;
 mod isolation;
 mod print;
@@ -8,6 +9,7 @@ mod update;
 use crate::exit::Ending;
 use crate::fault::{FaultProbe, Judge, Looking, Shown, Sought, kind_of, read_program};
 use anyhow::{Context, bail};
+pub use document::Document;
 pub use explain::script_of;
 use explain::{Case, Explained, Explainer};
 use std::collections::BTreeMap;

@@ -1,10 +1,9 @@
 //! What triage says: for people, as JSON, and into the store.
 
+use super::document::{Document, Finding};
 use super::explain::Explained;
 use super::isolation;
-use super::update::Update;
 use crate::fault::{describe, kind_of};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_model::{Fault, FingerprintEntry, PassRole, Reader, Verdict};
 use trueline_store::Store;
@@ -20,59 +19,9 @@ fn role_name(role: PassRole) -> &'static str {
     }
 }
 
-fn pass_json(attribution: &Attribution) -> Value {
-    json!({
-        "role": attribution.role,
-        "name": attribution.name,
-        "execution": attribution.execution,
-        "of": attribution.of,
-        "function": attribution.function,
-        "with": attribution.with.command,
-        "with_all_passes": attribution.with.full,
-        "without": attribution.without,
-        "evidence": attribution.evidence,
-        "compilations": attribution.builds,
-    })
-}
-
-fn document(explained: &Explained) -> Value {
-    let case = &explained.case;
-    let vector: BTreeMap<&String, String> = explained.fingerprint.0.iter().map(|(v, e)| (v, entry_text(e))).collect();
-    // A debugger that misreads right debug information is the whole answer; no pass did it.
-    let blamed = explained.verdict.as_ref().is_none_or(|(v, _)| *v != Verdict::Debugger);
-    let mut value = json!({
-        "id": case.id,
-        "kind": kind_of(&case.fault),
-        "program": case.program.name,
-        "cflags": case.program.cflags,
-        "compiler": case.compiler.id,
-        "opt": case.opt,
-        "state": explained.note().map_or("shows", |_| if explained.shows() { "shows" } else { "not-reproducible" }),
-        "note": explained.note(),
-        "verdict": explained.verdict.as_ref().map(|(v, _)| v),
-        "verdict_reason": explained.verdict.as_ref().map(|(_, why)| why),
-        "readings": explained.readings,
-        "pass": explained.attribution.as_ref().filter(|_| blamed).map(pass_json),
-        "fingerprint": vector,
-        "cluster": explained.cluster,
-        "known": explained.known.as_ref().map(|k| json!({ "id": k.id, "title": k.title, "url": k.url })),
-        "dwarf": explained.dwarf,
-        "update": explained.update.as_ref().map(Update::json),
-        "source_files": isolation::files(explained),
-        "isolate": isolation::command_for_file(explained).filter(|_| explained.shows() && !isolation::is_settled(explained)),
-        "unbuildable": explained.levels.iter().filter_map(|l| Some((l.version.clone(), l.reason.clone()?))).collect::<BTreeMap<_, _>>(),
-    });
-    match &case.fault {
-        Fault::Violation(violation) => value["violation"] = json!(violation),
-        other => value["fault"] = json!(other),
-    }
-    value
-}
-
 /// One document.
 pub fn json(explained: &[Explained], notes: &[String]) -> anyhow::Result<()> {
-    let findings: Vec<Value> = explained.iter().map(document).collect();
-    let document = json!({ "schema": "trueline.triage/1", "findings": findings, "notes": notes });
+    let document = Document::new(explained, notes);
     println!("{}", serde_json::to_string_pretty(&document)?);
     Ok(())
 }
@@ -84,7 +33,7 @@ pub fn store(store: &Store, explained: &[Explained]) -> anyhow::Result<()> {
         let names_a_pass = finding.fingerprint.0.values().any(|e| matches!(e, FingerprintEntry::Pass(_)));
         let class: Vec<String> = finding.fingerprint.0.iter().map(|(v, e)| format!("{v}={}", entry_text(e))).collect();
         let class = (finding.shows() && names_a_pass).then(|| class.join(";"));
-        store.set_triage(id, class.as_deref(), &document(finding).to_string())?;
+        store.set_triage(id, class.as_deref(), &serde_json::to_string(&Finding::of(finding))?)?;
     }
     Ok(())
 }

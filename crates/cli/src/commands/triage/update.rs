@@ -2,7 +2,6 @@
 //! found, on the very program, and what it did to locations is told with the missing update.
 
 use super::explain::Case;
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 use trueline_model::{CompilerKind, Fault, Invariant, Language, PassRole, Violation};
 use trueline_passes::{Execution, UpdateError, Watched, analyze_execution};
@@ -16,6 +15,19 @@ pub struct Update {
     pub watched: Watched,
     /// How many of the errors, which stand first, are about the violated line.
     pub on_the_line: usize,
+}
+
+/// The same for scripts.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+pub struct Seen<'a> {
+    /// `watched`, `code-generation` or `unwatched`.
+    state: &'static str,
+    /// One sentence.
+    summary: String,
+    /// How many of the errors, which stand first, are about the violated line.
+    on_the_line: usize,
+    /// The wrong updates.
+    errors: &'a [UpdateError],
 }
 
 /// Watches the pass behind a violation. `None` for what no location update can explain: other compilers, faults
@@ -115,13 +127,13 @@ impl Update {
     }
 
     /// For scripts.
-    pub fn json(&self) -> Value {
+    pub fn seen(&self) -> Seen<'_> {
         let state = match &self.watched {
             Watched::Judged { .. } => "watched",
             Watched::CodeGeneration => "code-generation",
             Watched::Unwatched(_) => "unwatched",
         };
-        json!({ "state": state, "summary": self.sentence(), "on_the_line": self.on_the_line, "errors": self.errors() })
+        Seen { state, summary: self.sentence(), on_the_line: self.on_the_line, errors: self.errors() }
     }
 }
 
