@@ -5,9 +5,9 @@ use super::explain::Explained;
 use super::isolation;
 use crate::fault::{describe, kind_of};
 use std::collections::{BTreeMap, BTreeSet};
-use trueline_model::{Fault, FingerprintEntry, PassRole, Reader, Verdict};
+use trueline_model::{FingerprintEntry, PassRole, Reader, Verdict};
 use trueline_store::Store;
-use trueline_triage::{Attribution, entry_text, summarise};
+use trueline_triage::{entry_text, summarise};
 
 fn role_name(role: PassRole) -> &'static str {
     match role {
