@@ -112,7 +112,7 @@ fn copy(c: &Connection) -> rusqlite::Result<MergeSummary> {
         "INSERT OR IGNORE INTO triage (finding, class, document)
              SELECT g.id, t.class, t.document FROM other.triage t CROSS JOIN other.findings f ON f.id = t.finding
              CROSS JOIN unit_map m ON m.theirs = f.unit CROSS JOIN findings g ON g.unit = m.ours AND g.key = f.key;
-         CREATE TEMP TABLE withdrawn AS SELECT u.id FROM program_map m JOIN units u ON u.program = m.ours WHERE u.state = 'dropped';
+         CREATE TEMP TABLE withdrawn AS SELECT u.id FROM program_map m CROSS JOIN units u ON u.program = m.ours WHERE u.state = 'dropped';
          DELETE FROM triage WHERE finding IN (SELECT id FROM findings WHERE unit IN (SELECT id FROM withdrawn));
          DELETE FROM findings WHERE unit IN (SELECT id FROM withdrawn);
          DROP TABLE withdrawn;
