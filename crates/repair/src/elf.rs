@@ -182,7 +182,9 @@ impl Elf {
             return found;
         }
         let locals = self.sections[table].info;
-        let mut data = symbols[..locals as usize * 24].to_vec();
+        // A count beyond the table is damage; whoever asked finds its symbol missing and says so.
+        let Some((before, after)) = symbols.split_at_checked(locals as usize * 24) else { return found };
+        let mut data = before.to_vec();
         for (n, section) in missing.iter().enumerate() {
             let mut symbol = [0u8; 24];
             symbol[4] = 3;
@@ -190,13 +192,13 @@ impl Elf {
             data.extend(symbol);
             found.insert(*section, locals + n as u32);
         }
-        data.extend(&symbols[locals as usize * 24..]);
+        data.extend(after);
         let added = missing.len() as u32;
         self.sections[table].data = Some(data);
         self.sections[table].info = locals + added;
         for section in &mut self.sections {
             if section.kind == 17 && section.info >= locals {
-                section.info += added;
+                section.info = section.info.saturating_add(added);
             }
             if section.kind != 4 {
                 continue;
@@ -204,7 +206,7 @@ impl Elf {
             for entry in section.data.iter_mut().flat_map(|d| d.chunks_exact_mut(24)) {
                 let symbol = u32::from_le_bytes(entry[12..16].try_into().unwrap_or_default());
                 if symbol >= locals {
-                    entry[12..16].copy_from_slice(&(symbol + added).to_le_bytes());
+                    entry[12..16].copy_from_slice(&symbol.saturating_add(added).to_le_bytes());
                 }
             }
         }
