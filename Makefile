@@ -4,9 +4,14 @@ CARGO ?= cargo
 .PHONY: hunt test test-quick deps build lint bench dist audit
 
 deps:
-	@scripts/install-tools
+	@scripts/install-tools all
 
-build: deps
+# Building and hunting need compilers and debuggers only.
+.PHONY: deps-hunt
+deps-hunt:
+	@scripts/install-tools hunt
+
+build: deps-hunt
 	$(CARGO) build --release --locked
 
 hunt: build

@@ -138,17 +138,23 @@ pub fn check_all(
     baseline: Option<&Baseline>,
     view: &View,
 ) -> anyhow::Result<Vec<Checked>> {
-    let fitting = |language| build.compilers_that_take(language);
-    let languages = [Language::C, Language::Rust].map(|language| (language, fitting(language)));
-    let compilers = |language: Language| languages.iter().find(|(l, _)| *l == language).map(|(_, c)| c);
-    let takes = |language| compilers(language).is_some_and(|c| c.is_ok());
+    let (c, rust) = match [Language::C, Language::Rust].map(|language| build.compilers_that_take(language)) {
+        [Err(error), Err(_)] => return Err(error),
+        [c, rust] => (c, rust),
+    };
+    let compilers = |language| match language {
+        Language::C => &c,
+        Language::Rust => &rust,
+    };
+    let takes = |language| compilers(language).is_ok();
     let paths = collect(inputs, &takes)?;
     let progress = progress(paths.len());
     let check = |path: &PathBuf| {
         let program = read_program(path)?;
         let compilers = match compilers(program.language) {
-            Some(Ok(compilers)) => compilers,
-            _ => &build.compilers(program.language)?,
+            Ok(compilers) => compilers,
+            // The error that names this program's language.
+            Err(_) => &build.compilers(program.language)?,
         };
         let (references, rows) = check_levels(checker, &program, compilers, &build.levels());
         let outcome = Outcome { program: path.display().to_string(), source: Some(&program.source), references, rows };
