@@ -51,8 +51,15 @@ impl Diagnosis {
         if !has(CompilerKind::Clang) {
             packages.push("clang-16");
         }
-        packages.extend(self.tools.iter().filter(|(r, t)| t.is_err() && !unavailable.contains(&r.kind)).map(|(r, _)| r.kind.package()));
-        packages.dedup();
+        for (requirement, _) in self.tools.iter().filter(|(r, t)| t.is_err() && !unavailable.contains(&r.kind)) {
+            packages.push(requirement.kind.package());
+            // Debian packs lldb without the module that its scripts import.
+            if requirement.kind == ToolKind::Lldb {
+                packages.push("python3-lldb-16");
+            }
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        packages.retain(|package| seen.insert(*package));
         (!packages.is_empty()).then(|| format!("apt-get install --no-install-recommends {}", packages.join(" ")))
     }
 }
@@ -60,4 +67,21 @@ impl Diagnosis {
 /// Looks at the machine.
 pub fn diagnose() -> Diagnosis {
     Diagnosis { compilers: installed_compilers(), tools: REQUIREMENTS.into_iter().map(|r| (r, find_tool(r.kind, None))).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_machine_is_told_every_package_once() {
+        let missing =
+            |r: Requirement| (r, Err(ToolError::Missing { name: r.kind.program().to_owned(), package: r.kind.package().to_owned() }));
+        let bare = Diagnosis { compilers: Vec::new(), tools: REQUIREMENTS.into_iter().map(missing).collect() };
+        let command = bare.install_command().expect("everything is missing");
+        let packages: Vec<&str> = command.split_whitespace().skip(3).collect();
+        let distinct: std::collections::BTreeSet<&&str> = packages.iter().collect();
+        assert_eq!(packages.len(), distinct.len(), "{command}");
+        assert!(packages.contains(&"gcc") && packages.contains(&"python3-lldb-16"), "{command}");
+    }
 }
