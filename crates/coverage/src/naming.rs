@@ -10,6 +10,7 @@
 //! Symbol names add evidence where the caller knows what they mean ([`Hints`]).
 
 use crate::image::Image;
+use crate::mangled::qualified_name;
 use crate::survey::{Jump, Survey};
 use std::collections::{BTreeMap, HashMap};
 use trueline_model::{CodeFunction, CodeMap};
@@ -58,7 +59,7 @@ pub fn name_ranges(image: &Image, survey: &Survey, hints: &dyn Hints) -> Names {
         });
         let name = &mut functions[function as usize].name;
         if let Some(export) = image.exports.get(&range.start) {
-            *name = export.name.clone();
+            *name = qualified_name(&export.name).unwrap_or_else(|| export.name.clone());
         } else if name.is_empty()
             && let Some(asserted) = most_frequent(&survey.ranges[index].names)
         {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use trueline_model::{CodeFunction, CodeMap};
 
 /// Changes whenever the layout of the cached files, or what they mean, does.
-const VERSION: &str = "v3";
+const VERSION: &str = "v4";
 /// First bytes of a plan file; keep in step with `hook/blockhook.rs`.
 const MAGIC: u64 = 0x3130_4b4c_4254_5254;
 const PAGE: u64 = 4096;

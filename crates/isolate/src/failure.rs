@@ -49,6 +49,17 @@ pub struct Failure {
     pub levels: Vec<OptLevel>,
     /// What the reference's program does.
     expected: Option<Behaviour>,
+    /// How much the program tells about its result.
+    pub telling: Telling,
+}
+
+/// How much a program tells about what it computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Telling {
+    /// Its own output and how it ends.
+    Itself,
+    /// The numbers that its checks compare too (see [`widen`](crate::widen)).
+    Values,
 }
 
 /// Why there is nothing to isolate.
@@ -116,6 +127,7 @@ impl Behaviour {
 /// Compilations of small programs take tens of milliseconds; what takes two seconds of CPU hangs.
 const COMPILE_SECONDS: u64 = 2;
 const RUN_SECONDS: u64 = 1;
+const SHORT_RUN: Duration = Duration::from_millis(150);
 
 fn limits(cpu: u64) -> Limits {
     // Under load the wall clock runs ahead of the CPU clock; it is there for what sleeps.
@@ -129,6 +141,12 @@ fn has_main(source: &str) -> bool {
 }
 
 fn observe(program: &Program, setting: &Setting, link: bool) -> Result<Behaviour, SeamError> {
+    observe_within(program, setting, link, Duration::from_secs(RUN_SECONDS)).map(|(behaviour, _)| behaviour)
+}
+
+/// The same with a limit for the compiled program's run, and the CPU time that this took.
+fn observe_within(program: &Program, setting: &Setting, link: bool, run_limit: Duration) -> Result<(Behaviour, Duration), SeamError> {
+    let none = Duration::ZERO;
     let failed = |e: &dyn std::fmt::Display| SeamError(e.to_string());
     let scratch = Scratch::new().map_err(|e| failed(&e))?;
     scratch.write("program.c", &program.source).map_err(|e| failed(&e))?;
@@ -140,27 +158,28 @@ fn observe(program: &Program, setting: &Setting, link: bool) -> Result<Behaviour
         job = job.arg("-fno-crash-diagnostics");
     }
     if !link {
-        job = job.arg("-c");
+        // gcc's assembler is a program of its own, with no part in the failure.
+        job = job.arg(if setting.compiler.id.kind == trueline_model::CompilerKind::Gcc { "-S" } else { "-c" });
     }
     let outcome = job.cwd(scratch.path()).limits(limits(COMPILE_SECONDS)).run().map_err(|e: JobError| failed(&e))?;
     let stderr = outcome.stderr_text();
     let cpu_limit = stderr.contains("CPU time limit exceeded") || stderr.contains("terminated") && stderr.contains("signal");
     if outcome.exit == Exit::TimedOut || (cpu_limit && outcome.cpu >= Duration::from_secs(COMPILE_SECONDS)) {
-        return Ok(Behaviour::Hung);
+        return Ok((Behaviour::Hung, none));
     }
     if let Some(message) = trueline_toolchain::crash_message(&stderr, outcome.exit) {
-        return Ok(Behaviour::Crashed(message));
+        return Ok((Behaviour::Crashed(message), none));
     }
     if !outcome.success() {
-        return Ok(Behaviour::Refused(stderr.lines().take(6).collect::<Vec<_>>().join("\n")));
+        return Ok((Behaviour::Refused(stderr.lines().take(6).collect::<Vec<_>>().join("\n")), none));
     }
     if !link {
-        return Ok(Behaviour::Compiled);
+        return Ok((Behaviour::Compiled, none));
     }
-    let limits = Limits { output: 1 << 20, ..limits(RUN_SECONDS) };
+    let limits = Limits { output: 1 << 20, cpu: run_limit, ..limits(RUN_SECONDS) };
     let run =
         Job::new(scratch.join("out")).cwd(scratch.path()).limits(limits).confine(Confinement::closed()).run().map_err(|e| failed(&e))?;
-    Ok(Behaviour::Ran { exit: run.exit, stdout: run.stdout })
+    Ok((Behaviour::Ran { exit: run.exit, stdout: run.stdout }, run.cpu))
 }
 
 /// Finds how a program fails with a compiler: at the levels given, against `other` where levels agree.
@@ -195,7 +214,7 @@ pub fn diagnose(
         if seen.iter().all(|(_, b)| is(b)) && second.as_ref().is_some_and(|(_, b)| is(b)) {
             return Err(FailureError::FailsEverywhere { program: name(), compiler: compiler.id.to_string(), detail: message });
         }
-        return Ok(Failure { kind, failing: setting(compiler, first), reference: None, message, levels, expected: None });
+        return Ok(Failure { kind, failing: setting(compiler, first), reference: None, message, levels, expected: None, telling: Telling::Itself });
     }
     // Wrong code: -O0 is right unless the other compiler and some other level agree against it.
     let behaviour_of = |opt: OptLevel| seen.iter().find(|(o, _)| *o == opt).map(|(_, b)| b);
@@ -225,6 +244,7 @@ pub fn diagnose(
             message,
             levels: failing_levels,
             expected: Some(expected),
+            telling: Telling::Itself,
         });
     }
     // All levels agree; the other compiler may not.
@@ -241,6 +261,7 @@ pub fn diagnose(
                 message,
                 levels: levels.to_vec(),
                 expected: Some(b),
+                telling: Telling::Itself,
             })
         }
         Some((_, Behaviour::Ran { exit: Exit::Signal(_), .. })) => {
@@ -250,6 +271,37 @@ pub fn diagnose(
             let levels = levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
             Err(FailureError::Passes { program: name(), compiler: compiler.id.to_string(), levels })
         }
+    }
+}
+
+/// Signals by which checks end a program.
+mod libc_signal {
+    pub const ILL: i32 = 4;
+    pub const TRAP: i32 = 5;
+    pub const ABRT: i32 = 6;
+}
+
+/// [`diagnose`], and for wrong code the program that tells most about it: the one whose checks print what they
+/// compare, if it fails in the same place.
+pub fn diagnose_telling(
+    program: &Program,
+    compiler: &Compiler,
+    levels: &[OptLevel],
+    flags: &[String],
+    other: Option<&Compiler>,
+) -> Result<(Failure, Program), FailureError> {
+    let failure = diagnose(program, compiler, levels, flags, other)?;
+    if failure.kind != FailureKind::WrongCode {
+        return Ok((failure, program.clone()));
+    }
+    // What cannot be parsed here cannot be widened; that is no reason not to isolate.
+    let Ok(Some(wide)) = crate::widen(program) else { return Ok((failure, program.clone())) };
+    match diagnose(&wide, compiler, &[failure.failing.opt], flags, other) {
+        Ok(same) if same.kind == FailureKind::WrongCode => {
+            let failure = Failure { telling: Telling::Values, levels: failure.levels, message: failure.message, ..same };
+            Ok((failure, wide))
+        }
+        _ => Ok((failure, program.clone())),
     }
 }
 
@@ -289,15 +341,17 @@ impl FailureJudge {
             }
             FailureKind::WrongCode => {
                 let Some(reference) = &self.failure.reference else { return Ok(Answer::Unjudged) };
-                let expected = match extra.is_empty() {
+                let (expected, took) = match extra.is_empty() {
                     // The reference first: a mutant that ends differently there (aborts, mostly) says nothing.
-                    true => observe(program, reference, link)?,
-                    false => self.failure.expected.clone().unwrap_or(Behaviour::Compiled),
+                    true => observe_within(program, reference, link, Duration::from_secs(RUN_SECONDS))?,
+                    false => (self.failure.expected.clone().unwrap_or(Behaviour::Compiled), Duration::ZERO),
                 };
                 if !self.ends_as_expected(&expected) {
                     return Ok(Answer::Unjudged);
                 }
-                let behaviour = observe(program, &setting, link)?;
+                // What the reference does at once the failing program need not be given seconds for.
+                let patience = (took * 10).clamp(SHORT_RUN, Duration::from_secs(RUN_SECONDS));
+                let (behaviour, _) = observe_within(program, &setting, link, patience)?;
                 Ok(match &behaviour {
                     Behaviour::Ran { .. } if behaviour == expected => Answer::No,
                     Behaviour::Ran { .. } => Answer::Yes,
@@ -323,7 +377,10 @@ impl FailureJudge {
 
     fn ends_as_expected(&self, behaviour: &Behaviour) -> bool {
         match (behaviour, &self.failure.expected) {
-            (Behaviour::Ran { exit, .. }, Some(Behaviour::Ran { exit: expected, .. })) => exit == expected,
+            (Behaviour::Ran { exit, .. }, Some(Behaviour::Ran { exit: expected, .. })) => {
+                let checked = matches!(exit, Exit::Code(_) | Exit::Signal(libc_signal::ABRT | libc_signal::TRAP | libc_signal::ILL));
+                exit == expected || (self.failure.telling == Telling::Values && checked)
+            }
             _ => false,
         }
     }

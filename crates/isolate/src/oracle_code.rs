@@ -20,7 +20,7 @@ impl OracleCode {
         let mut spans = Vec::new();
         for call in unit.calls().filter(Unit::is_oracle_call) {
             spans.push(unit.node(call.node).span);
-            spans.extend(guard(unit, call.node));
+            spans.extend(guard(unit, call.node).map(|condition| unit.node(condition).span));
         }
         for (node, decl) in unit.functions() {
             let name = unit.decl(decl).name.to_ascii_lowercase();
@@ -41,15 +41,24 @@ impl OracleCode {
     }
 }
 
+/// The conditions that decide whether the program aborts, each once.
+pub(crate) fn guarding_conditions(unit: &Unit) -> Vec<NodeId> {
+    let aborts = |call: &trueline_c::Call| matches!(call.callee.as_deref(), Some("abort" | "__builtin_abort" | "__builtin_trap" | "exit"));
+    let mut found: Vec<NodeId> = unit.calls().filter(aborts).filter_map(|call| guard(unit, call.node)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
 /// The condition of the `if` whose only purpose the call is.
-fn guard(unit: &Unit, call: NodeId) -> Option<Span> {
+fn guard(unit: &Unit, call: NodeId) -> Option<NodeId> {
     let mut inner = call;
     for outer in unit.ancestors(call) {
         let node = unit.node(outer);
         match node.kind {
             NodeKind::ExprStmt | NodeKind::Implicit | NodeKind::Paren => {}
             NodeKind::Block if node.children.len() == 1 => {}
-            NodeKind::If if node.children.first() != Some(&inner) => return node.children.first().map(|&c| unit.node(c).span),
+            NodeKind::If if node.children.first() != Some(&inner) => return node.children.first().copied(),
             _ => return None,
         }
         inner = outer;

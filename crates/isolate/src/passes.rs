@@ -1,24 +1,39 @@
-//! The switches a compiler has for its own passes: what `switch_witnesses` tries.
+//! What can be switched off in a compiler: its passes, its debug counters, and the options that the failing
+//! compilation was given.
 
+use crate::switch::Switch;
 use trueline_model::{CompilerKind, Program, SeamError};
 use trueline_toolchain::{Compiler, Scratch};
 
-/// Flags that each switch one pass off which the failing compilation runs; none for compilers other than
-/// gcc (LLVM's pass switches are not part of its driver).
-pub fn pass_switches(compiler: &Compiler, program: &Program, flags: &[String]) -> Result<Vec<String>, SeamError> {
-    if compiler.id.kind != CompilerKind::Gcc {
-        return Ok(Vec::new());
+/// Everything worth switching off for a compilation with these flags.
+pub fn compiler_switches(compiler: &Compiler, program: &Program, flags: &[String]) -> Result<Vec<Switch>, SeamError> {
+    let mut switches: Vec<Switch> = flags.iter().filter_map(|flag| opposite(flag)).map(|flag| Switch::Off(vec![flag])).collect();
+    match compiler.id.kind {
+        CompilerKind::Gcc => {
+            let counters = listing(compiler, program, &["-fdbg-cnt-list".to_owned()])?;
+            switches.extend(counters_in(&counters).into_iter().map(|name| Switch::Dial(vec![format!("-fdbg-cnt={name}:")])));
+            let with: Vec<String> = flags.iter().cloned().chain(["-fdump-passes".to_owned()]).collect();
+            let passes = listing(compiler, program, &with)?;
+            switches.extend(passes_in(&passes).into_iter().map(|flag| Switch::Off(vec![flag])));
+        }
+        // One number for all optional passes of a compilation, in the order in which they run.
+        CompilerKind::Clang => switches.push(Switch::Dial(vec!["-mllvm".to_owned(), "-opt-bisect-limit=".to_owned()])),
+        _ => {}
     }
+    Ok(switches)
+}
+
+/// What gcc says about itself when it is asked to with a flag.
+fn listing(compiler: &Compiler, program: &Program, flags: &[String]) -> Result<String, SeamError> {
     let failed = |e: &dyn std::fmt::Display| SeamError(e.to_string());
     let scratch = Scratch::new().map_err(|e| failed(&e))?;
     // Any program will do: what is switched on depends on the flags, and the failing one may crash.
     scratch.write("a.c", "int a;\n").map_err(|e| failed(&e))?;
-    let job = compiler.job().args(&program.cflags).args(flags).args(["-S", "-o", "out", "-fdump-passes", "a.c"]);
-    let outcome = job.cwd(scratch.path()).run().map_err(|e| failed(&e))?;
-    Ok(switches_in(&outcome.stderr_text()))
+    let job = compiler.job().args(&program.cflags).args(flags).args(["-S", "-o", "out", "a.c"]);
+    Ok(job.cwd(scratch.path()).run().map_err(|e| failed(&e))?.stderr_text())
 }
 
-fn switches_in(listing: &str) -> Vec<String> {
+fn passes_in(listing: &str) -> Vec<String> {
     let switch = |line: &str| {
         let (name, state) = line.split_once(':')?;
         let name = name.trim();
@@ -28,6 +43,25 @@ fn switches_in(listing: &str) -> Vec<String> {
     listing.lines().filter_map(switch).collect()
 }
 
+fn counters_in(listing: &str) -> Vec<String> {
+    let name = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    listing.lines().skip_while(|line| !line.starts_with("---")).skip(1).filter_map(name).collect()
+}
+
+/// The flag that takes an option back; `None` for those that have no opposite.
+fn opposite(flag: &str) -> Option<String> {
+    let (kind, name) = flag.split_at_checked(2)?;
+    if !matches!(kind, "-f" | "-m" | "-W") || name.is_empty() || name.starts_with("l,") || name.starts_with("a,") || name.starts_with("p,") {
+        return None;
+    }
+    // `-fx=3` is taken back by `-fno-x`.
+    let name = name.split('=').next().unwrap_or(name);
+    Some(match name.strip_prefix("no-") {
+        Some(positive) => format!("{kind}{positive}"),
+        None => format!("{kind}no-{name}"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +69,20 @@ mod tests {
     #[test]
     fn only_passes_that_run_and_have_a_name_are_switched() {
         let listing = "   *warn_unused_result   :  ON\n   tree-ccp1   :  ON\n      rtl-cse1  :  OFF\n   ipa-modref : ON\n";
-        assert_eq!(switches_in(listing), ["-fdisable-tree-ccp1", "-fdisable-ipa-modref"]);
+        assert_eq!(passes_in(listing), ["-fdisable-tree-ccp1", "-fdisable-ipa-modref"]);
+    }
+
+    #[test]
+    fn options_are_taken_back() {
+        assert_eq!(opposite("-Wformat-overflow=1").as_deref(), Some("-Wno-format-overflow"));
+        assert_eq!(opposite("-fno-tree-fre").as_deref(), Some("-ftree-fre"));
+        assert_eq!(opposite("-mavx2").as_deref(), Some("-mno-avx2"));
+        assert_eq!([opposite("-O2"), opposite("-std=gnu2x"), opposite("-f"), opposite("-Wl,-x")], [None, None, None, None]);
+    }
+
+    #[test]
+    fn debug_counters_are_read_from_their_list() {
+        let listing = "  counter name     closed intervals\n-----------------\n  dce   unset\n  match   unset\n";
+        assert_eq!(counters_in(listing), ["dce", "match"]);
     }
 }

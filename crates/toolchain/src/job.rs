@@ -25,7 +25,8 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// Wall-clock time, after which the whole group is killed.
     pub wall: Duration,
-    /// CPU time of each process.
+    /// CPU time of each process. Below one second only the child itself is held to it: the kernel's limit counts whole
+    /// seconds, and the timer that counts finer is not inherited.
     pub cpu: Duration,
     /// Address space of each process in bytes; `None` for tools that reserve much more than they use
     /// (sanitizers, Chromium).
@@ -314,7 +315,7 @@ impl Job {
         let layout = self.layout;
         let parent = std::process::id() as i32;
         // SAFETY: the closure runs between fork and exec and makes only async-signal-safe system calls
-        // (setsid, prctl, getppid, setrlimit, personality, ptrace, landlock, seccomp); it allocates nothing.
+        // (setsid, prctl, getppid, setrlimit, setitimer, personality, ptrace, landlock, seccomp); it allocates nothing.
         unsafe {
             command.pre_exec(move || prepare_child(&limits, processes, parent, tracing, layout, cell.as_ref()));
         }
@@ -349,6 +350,11 @@ fn prepare_child(limits: &Limits, processes: u64, parent: i32, tracing: Tracing,
         }
         let cpu = limits.cpu.as_secs().max(1);
         set_limit(libc::RLIMIT_CPU, cpu, cpu + 1)?;
+        if limits.cpu < Duration::from_secs(1) && !limits.cpu.is_zero() {
+            let once = libc::timeval { tv_sec: 0, tv_usec: limits.cpu.subsec_micros().max(1).into() };
+            // Timers outlive exec, and SIGPROF ends what does not expect it.
+            libc::setitimer(libc::ITIMER_PROF, &libc::itimerval { it_interval: std::mem::zeroed(), it_value: once }, std::ptr::null_mut());
+        }
         set_limit(libc::RLIMIT_CORE, 0, 0)?;
         set_limit(libc::RLIMIT_FSIZE, limits.file_size, limits.file_size)?;
         set_limit(libc::RLIMIT_NPROC, processes, processes)?;
@@ -494,8 +500,8 @@ fn wait(child: &mut Child) -> io::Result<(ExitStatus, Usage)> {
 fn exit_of(status: ExitStatus) -> Exit {
     match (status.code(), status.signal()) {
         (Some(code), _) => Exit::Code(code),
-        // The CPU limit: SIGXCPU at the soft limit, SIGKILL at the hard one.
-        (None, Some(libc::SIGXCPU)) => Exit::TimedOut,
+        // The CPU limit: SIGPROF below a second, SIGXCPU at the soft limit, SIGKILL at the hard one.
+        (None, Some(libc::SIGXCPU | libc::SIGPROF)) => Exit::TimedOut,
         (None, Some(signal)) => Exit::Signal(signal),
         (None, None) => Exit::Signal(0),
     }
@@ -553,6 +559,14 @@ mod tests {
         let limits = Limits { output: 1 << 20, ..Limits::default() };
         let outcome = sh("yes").limits(limits).run().unwrap();
         assert_eq!(outcome.exit, Exit::TooMuchOutput);
+    }
+
+    #[test]
+    fn a_busy_loop_ends_at_a_limit_below_a_second() {
+        let limits = Limits { cpu: Duration::from_millis(150), ..Limits::default() };
+        let outcome = sh("while :; do :; done").limits(limits).run().unwrap();
+        assert_eq!(outcome.exit, Exit::TimedOut);
+        assert!(outcome.cpu < Duration::from_millis(900), "{:?}", outcome.cpu);
     }
 
     #[test]

@@ -1,0 +1,30 @@
+//! Measures isolation on a set of known compiler bugs, in two steps that can be repeated at will:
+//!
+//! usage: bench_isolate search BUGS-DIR OUT-DIR BUDGET-SECONDS SEED guided|random [FILE…]
+//!        bench_isolate rank BUGS-DIR OUT-DIR
+//!
+//! BUGS-DIR holds `bugs.json` and the programs; a bug may name its compiler (`"compiler"`, else gcc-12).
+//! `search` leaves everything that was measured in OUT-DIR, as lists of blocks, and does nothing twice: what
+//! does not depend on the seed (switches, other levels, the passing corpus) is shared by all runs of a bug.
+//! `rank` ranks from these files alone, under every method that is compared. `BENCH_CORPUS` may name a
+//! directory of passing programs for the comparison with plain spectrum-based ranking.
+
+mod ranks;
+mod record;
+mod run;
+
+use std::path::Path;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["search", bugs, out, budget, seed, strategy, only @ ..] => {
+            run::search(Path::new(bugs), Path::new(out), budget.parse()?, seed.parse()?, strategy, only)
+        }
+        ["rank", bugs, out] => ranks::rank_all(Path::new(bugs), Path::new(out)),
+        _ => Err("usage: bench_isolate search BUGS-DIR OUT-DIR BUDGET SEED guided|random [FILE...] | rank BUGS-DIR OUT-DIR".into()),
+    }
+}
