@@ -33,6 +33,8 @@ pub struct Image {
     pub text: Vec<u8>,
     /// Read-only data: address and bytes of each section.
     pub constants: Vec<(u64, Vec<u8>)>,
+    /// Data that may be written: address and bytes of `.data`.
+    pub data: Vec<(u64, Vec<u8>)>,
     /// Code ranges by address, from the unwind entries.
     pub ranges: Vec<Range>,
     /// Exported functions by address.
@@ -69,6 +71,7 @@ impl Image {
             .filter(|s| matches!(s.name(), Ok(".rodata" | ".data.rel.ro" | ".rodata.cst" | ".rodata.str")))
             .filter_map(|s| Some((s.address(), s.data().ok()?.to_vec())))
             .collect();
+        let data = file.section_by_name(".data").and_then(|s| Some((s.address(), s.data().ok()?.to_vec()))).into_iter().collect();
         let ranges = unwind_ranges(&file).map_err(|e| unusable(&format!("its unwind entries cannot be read: {e}")))?;
         if ranges.is_empty() {
             return Err(unusable("it has no unwind entries (.eh_frame), so functions cannot be told apart"));
@@ -94,6 +97,7 @@ impl Image {
             text_offset: segment.file_range().0,
             text,
             constants,
+            data,
             ranges,
             exports,
         })
@@ -108,6 +112,14 @@ impl Image {
     pub fn code(&self, range: Range) -> &[u8] {
         let from = (range.start - self.text_address) as usize;
         &self.text[from..from + (range.end - range.start) as usize]
+    }
+
+    /// The eight bytes at an address of the data, read-only or not.
+    pub fn word_at(&self, address: u64) -> Option<u64> {
+        let (base, bytes) =
+            self.constants.iter().chain(&self.data).find(|(base, bytes)| (*base..*base + bytes.len() as u64).contains(&address))?;
+        let from = (address - base) as usize;
+        Some(u64::from_le_bytes(bytes.get(from..from + 8)?.try_into().ok()?))
     }
 
     /// The zero-terminated text at an address of the read-only data, if it is short and printable.

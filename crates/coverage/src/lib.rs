@@ -14,6 +14,7 @@ mod image;
 mod llvm;
 mod mangled;
 mod naming;
+mod passes;
 mod plan;
 mod stock;
 mod survey;

@@ -1,7 +1,8 @@
 //! What is known about LLVM's symbols: which object file of the static libraries (Debian's `llvm-NN-dev`,
 //! `libclang-NN-dev`) defines an exported function. The shared libraries are linked from the same objects,
-//! so a member's name is the source file's. Without these packages nothing names a file, since release
-//! builds have no assertions.
+//! so a member's name is the source file's. The libraries of another version do too: most functions keep their
+//! name and their file, and those that do not lie between others of their file. Without any of these packages
+//! nothing names a file, since release builds have no assertions.
 
 use crate::image::Image;
 use crate::naming::Hints;
@@ -20,7 +21,10 @@ pub struct LlvmHints {
 impl LlvmHints {
     /// Hints for an image, from the static libraries of its version.
     pub fn of_image(image: &Image) -> Self {
-        let archives: Vec<PathBuf> = library_dirs(&image.path).iter().flat_map(|dir| archives_in(dir)).collect();
+        let family =
+            if image.path.file_name().is_some_and(|name| name.to_string_lossy().contains("clang")) { "libclang" } else { "libLLVM" };
+        let candidates = library_dirs(&image.path);
+        let archives = candidates.iter().map(|dir| archives_in(dir, family)).find(|found| !found.is_empty()).unwrap_or_default();
         let found: Vec<Vec<(String, String)>> = archives.par_iter().map(|path| definitions(path).unwrap_or_default()).collect();
         Self { defined_in: found.into_iter().flatten().collect() }
     }
@@ -36,20 +40,27 @@ impl Hints for LlvmHints {
     }
 }
 
-/// Where the static libraries of an image's version would be: beside it, or in `/usr/lib/llvm-NN/lib`.
+/// Where static libraries may be: beside the image, in `/usr/lib/llvm-NN/lib` of its version, then in those of
+/// other versions, the nearest first.
 fn library_dirs(image: &Path) -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = image.parent().map(Path::to_owned).into_iter().collect();
     let name = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let version = name.split(['-', '.']).find_map(|part| part.parse::<u32>().ok());
-    dirs.extend(version.map(|version| PathBuf::from(format!("/usr/lib/llvm-{version}/lib"))));
+    let Some(version) = name.split(['-', '.']).find_map(|part| part.parse::<u32>().ok()) else { return dirs };
+    let installed = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten().filter_map(|entry| {
+        let other: u32 = entry.file_name().to_str()?.strip_prefix("llvm-")?.parse().ok()?;
+        Some((version.abs_diff(other), other))
+    });
+    let mut installed: Vec<(u32, u32)> = installed.collect();
+    installed.sort_unstable();
+    dirs.extend(installed.into_iter().map(|(_, version)| PathBuf::from(format!("/usr/lib/llvm-{version}/lib"))));
     dirs
 }
 
-fn archives_in(dir: &Path) -> Vec<PathBuf> {
+fn archives_in(dir: &Path, family: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let ours = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        (name.starts_with("libLLVM") || name.starts_with("libclang")) && name.ends_with(".a")
+        name.starts_with(family) && name.ends_with(".a")
     };
     let mut found: Vec<PathBuf> = entries.filter(ours).collect();
     found.sort();

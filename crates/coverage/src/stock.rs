@@ -2,7 +2,9 @@
 //! basic blocks. What it prints and writes is what it would have printed and written anyway.
 
 use crate::gcc::GccHints;
+use crate::image::Image;
 use crate::llvm::LlvmHints;
+use crate::passes::{file_of_function, maker_of_pass};
 use crate::plan::{Plan, cache_dir};
 use crate::{CoverageError, hook};
 use std::path::{Path, PathBuf};
@@ -42,13 +44,18 @@ impl StockCoverage {
 
     /// The same with a cache directory of the caller's choice.
     pub fn with_cache(compiler: &Compiler, cache: &Path) -> Result<Self, CoverageError> {
-        let plans = images(compiler)?
-            .iter()
-            .map(|image| match compiler.id.kind {
-                CompilerKind::Gcc => Plan::of_image(image, cache, |image| Box::new(GccHints::of_image(image))),
-                _ => Plan::of_image(image, cache, |image| Box::new(LlvmHints::of_image(image))),
-            })
-            .collect::<Result<Vec<Plan>, _>>()?;
+        let planned = images(compiler)?.into_iter().map(|image| match compiler.id.kind {
+            CompilerKind::Gcc => Plan::of_image(&image, cache, |image| Box::new(GccHints::of_image(image))),
+            _ => Plan::of_image(&image, cache, |image| Box::new(LlvmHints::of_image(image))),
+        });
+        // clang is two libraries; the optimizer alone is worth looking into when the front end cannot be named.
+        let (plans, refused): (Vec<_>, Vec<_>) = planned.partition(Result::is_ok);
+        let plans: Vec<Plan> = plans.into_iter().flatten().collect();
+        if let Some(Err(error)) = refused.into_iter().next()
+            && plans.is_empty()
+        {
+            return Err(error);
+        }
         let map = join_maps(plans.iter().map(|plan| &plan.map));
         let hook = hook::install(cache)?;
         Ok(Self { compiler: compiler.clone(), hook, plans, map, limits: Limits::seconds(30) })
@@ -58,6 +65,26 @@ impl StockCoverage {
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// The file that a pass lives in: gcc's by the name in its dumps (`ccp1`, `tree-ccp1`), LLVM's by its class
+    /// (`InstCombinePass`). `None` when the binary does not tell.
+    pub fn file_of_pass(&self, pass: &str) -> Option<String> {
+        let plain = ["tree-", "rtl-", "ipa-"].iter().find_map(|kind| pass.strip_prefix(kind)).unwrap_or(pass);
+        let unnumbered = plain.trim_end_matches(|c: char| c.is_ascii_digit());
+        let file = match self.compiler.id.kind {
+            CompilerKind::Gcc => {
+                let image = Image::load(images(&self.compiler).ok()?.first()?).ok()?;
+                let maker = maker_of_pass(&image, plain).or_else(|| maker_of_pass(&image, unnumbered))?;
+                file_of_function(&self.map, |name| name == maker)
+            }
+            _ => {
+                let class = plain.split(['<', ' ']).next().unwrap_or(plain).rsplit("::").next()?;
+                let run = format!("llvm::{class}::run");
+                file_of_function(&self.map, |name| name == run)
+            }
+        };
+        file.map(str::to_owned)
     }
 
     /// How many blocks are watched.

@@ -58,3 +58,27 @@ fn a_static_binary_is_refused_with_the_reason() {
     let error = StockCoverage::with_cache(&Compiler { id, launcher: Launcher::default() }, scratch.path()).unwrap_err().to_string();
     assert!(error.contains("statically"), "{error}");
 }
+
+#[test]
+fn a_binary_that_names_no_files_is_refused_with_the_reason() {
+    let scratch = Scratch::new().unwrap();
+    let Ok(gcc) = find_compiler("gcc") else { return println!("skipped: no gcc") };
+    let source = scratch.write("a.c", "int main(void) { return 0; }\n").unwrap();
+    let binary = scratch.join("a");
+    assert!(gcc.job().args(["-s", "-Wl,--build-id"]).arg(&source).arg("-o").arg(&binary).run().unwrap().success());
+    let id = CompilerId { path: binary, kind: CompilerKind::Other, version: "1.0".to_owned() };
+    let error = StockCoverage::with_cache(&Compiler { id, launcher: Launcher::default() }, scratch.path()).unwrap_err().to_string();
+    assert!(error.contains("name source files") && error.contains("gcov"), "{error}");
+}
+
+#[test]
+fn the_binary_tells_which_file_a_pass_lives_in() {
+    let Ok(compiler) = find_compiler("gcc-12") else { return println!("skipped: no gcc-12") };
+    let coverage = StockCoverage::new(&compiler).unwrap();
+    let expected =
+        [("ccp1", "tree-ssa-ccp.cc"), ("tree-vect", "tree-vectorizer.cc"), ("rtl-cse1", "cse.cc"), ("ipa-modref", "ipa-modref.cc")];
+    for (pass, file) in expected {
+        assert_eq!(coverage.file_of_pass(pass).as_deref(), Some(file), "{pass}");
+    }
+    assert_eq!(coverage.file_of_pass("no-such-pass"), None);
+}

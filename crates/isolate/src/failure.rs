@@ -214,7 +214,15 @@ pub fn diagnose(
         if seen.iter().all(|(_, b)| is(b)) && second.as_ref().is_some_and(|(_, b)| is(b)) {
             return Err(FailureError::FailsEverywhere { program: name(), compiler: compiler.id.to_string(), detail: message });
         }
-        return Ok(Failure { kind, failing: setting(compiler, first), reference: None, message, levels, expected: None, telling: Telling::Itself });
+        return Ok(Failure {
+            kind,
+            failing: setting(compiler, first),
+            reference: None,
+            message,
+            levels,
+            expected: None,
+            telling: Telling::Itself,
+        });
     }
     // Wrong code: -O0 is right unless the other compiler and some other level agree against it.
     let behaviour_of = |opt: OptLevel| seen.iter().find(|(o, _)| *o == opt).map(|(_, b)| b);

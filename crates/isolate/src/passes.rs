@@ -23,6 +23,22 @@ pub fn compiler_switches(compiler: &Compiler, program: &Program, flags: &[String
     Ok(switches)
 }
 
+/// The pass that LLVM runs last under `-opt-bisect-limit`, as its log calls it.
+pub fn bisected_pass(compiler: &Compiler, program: &Program, flags: &[String], limit: u64) -> Option<String> {
+    let scratch = Scratch::new().ok()?;
+    scratch.write("a.c", &program.source).ok()?;
+    let limit_flag = format!("-opt-bisect-limit={limit}");
+    let job = compiler.job().args(&program.cflags).args(flags).args(["-mllvm", &limit_flag, "-c", "-o", "out", "a.c"]);
+    let log = job.cwd(scratch.path()).run().ok()?.stderr_text();
+    last_pass_in(&log)
+}
+
+fn last_pass_in(log: &str) -> Option<String> {
+    let line = log.lines().rev().find_map(|line| line.strip_prefix("BISECT: running pass ("))?;
+    let (_, rest) = line.split_once(") ")?;
+    Some(rest.rsplit_once(" on ").map_or(rest, |(name, _)| name).to_owned())
+}
+
 /// What gcc says about itself when it is asked to with a flag.
 fn listing(compiler: &Compiler, program: &Program, flags: &[String]) -> Result<String, SeamError> {
     let failed = |e: &dyn std::fmt::Display| SeamError(e.to_string());
@@ -51,7 +67,8 @@ fn counters_in(listing: &str) -> Vec<String> {
 /// The flag that takes an option back; `None` for those that have no opposite.
 fn opposite(flag: &str) -> Option<String> {
     let (kind, name) = flag.split_at_checked(2)?;
-    if !matches!(kind, "-f" | "-m" | "-W") || name.is_empty() || name.starts_with("l,") || name.starts_with("a,") || name.starts_with("p,") {
+    if !matches!(kind, "-f" | "-m" | "-W") || name.is_empty() || name.starts_with("l,") || name.starts_with("a,") || name.starts_with("p,")
+    {
         return None;
     }
     // `-fx=3` is taken back by `-fno-x`.
@@ -78,6 +95,13 @@ mod tests {
         assert_eq!(opposite("-fno-tree-fre").as_deref(), Some("-ftree-fre"));
         assert_eq!(opposite("-mavx2").as_deref(), Some("-mno-avx2"));
         assert_eq!([opposite("-O2"), opposite("-std=gnu2x"), opposite("-f"), opposite("-Wl,-x")], [None, None, None, None]);
+    }
+
+    #[test]
+    fn the_last_pass_of_a_bisection_is_named() {
+        let log =
+            "BISECT: running pass (7) SROAPass on main\nBISECT: running pass (8) GVNPass on main\nBISECT: NOT running pass (9) X on main\n";
+        assert_eq!(last_pass_in(log).as_deref(), Some("GVNPass"));
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn join(witnesses: Vec<Suspect>, switches: &[Suspect]) -> Vec<Suspect> {
 }
 
 /// Witnesses below which compilations at other levels count: better than nothing, worse than any witness.
-const FEW: usize = 5;
+const FEW: usize = 10;
 
 impl Found {
     /// The witnesses whose compilations are most like the failing one first: they hint most at the fix.

@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn checks_print_the_numbers_that_they_compare() {
-        let text = "extern void abort (void); short f (void); char *p; int main (void) { if (f () != 3 || !p) abort (); if (f ()) return 1; }";
+        let text =
+            "extern void abort (void); short f (void); char *p; int main (void) { if (f () != 3 || !p) abort (); if (f ()) return 1; }";
         let widened = widen(&program(text)).unwrap().unwrap().source;
         assert!(widened.contains("trueline_a = (f ())") && widened.contains("trueline_b = (3)"), "{widened}");
         assert!(widened.contains("|| !p) abort ()") && widened.ends_with("if (f ()) return 1; }"), "{widened}");

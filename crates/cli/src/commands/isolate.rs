@@ -1,19 +1,24 @@
 //! `trueline isolate`: which of the compiler's own files one failing program points at.
 
+mod case;
+mod print;
+
 use crate::exit::Ending;
 use anyhow::{Context, bail};
+use case::{Case, find_case};
+pub use print::Document;
+use print::Outcome;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use trueline_check::{CheckOptions, Checker};
 use trueline_coverage::{GcovCoverage, StockCoverage};
 use trueline_isolate::{
-    Aggregate, Event, Failure, FailureJudge, FailureKind, Found, Level, Report, Search, Setting, Strategy, Suspect, SwitchWitness,
-    diagnose, diff, pass_switches, switch_witnesses,
+    Aggregate, Event, Level, Report, Search, Setting, Strategy, SwitchWitness, Switchboard, bisected_pass, compiler_switches,
+    switch_witnesses,
 };
-use trueline_model::{Answer, Coverage, Interesting, Invariant, Language, OptLevel, Origin, Program, SeamError};
-use trueline_toolchain::{Compiler, Limits, cpu_time, find_compiler, installed_compilers};
+use trueline_model::{Coverage, CoverageSet, Language, OptLevel, Origin, Program};
+use trueline_toolchain::{Compiler, Limits, cpu_time, find_compiler};
 
 /// Rank the compiler's own files for a program on which it crashes, hangs, makes wrong code or wrong
 /// debug information.
@@ -60,6 +65,12 @@ pub struct Args {
     /// Directory of passing programs (a developer test-suite, say) to add to the witnesses.
     #[arg(long, value_name = "DIR")]
     passing: Option<PathBuf>,
+    /// A pass that is known to be guilty; its file is shown beside the ranking.
+    #[arg(long, value_name = "PASS")]
+    guilty_pass: Vec<String>,
+    /// A document of `trueline triage --json` to take guilty passes from.
+    #[arg(long, value_name = "FILE")]
+    triage: Option<PathBuf>,
     /// How many suspects to show.
     #[arg(long, default_value_t = 20)]
     top: usize,
@@ -116,93 +127,58 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// What `trueline isolate --json` prints.
-#[derive(Serialize, schemars::JsonSchema)]
-#[schemars(rename = "Isolate")]
-pub struct Document<'a> {
-    schema: &'static str,
-    program: String,
-    compiler: &'a trueline_model::CompilerId,
-    failure: FailureView<'a>,
-    search: &'static str,
-    seed: u64,
-    witnesses: Vec<WitnessView>,
-    switches: Vec<&'a str>,
-    mutants: MutantView,
-    ranking: &'a [Suspect],
-    cpu_seconds: f64,
-    wall_seconds: f64,
+/// A pass that has to do with the failure, and where it lives.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+struct GuiltyPass {
+    pass: String,
+    /// `null` when the binary does not tell.
+    file: Option<String>,
 }
 
-#[derive(Serialize, schemars::JsonSchema)]
-struct FailureView<'a> {
-    kind: &'static str,
-    level: OptLevel,
-    flags: &'a [String],
-    message: &'a str,
+/// A compiler under one of the back ends.
+enum Watched {
+    Stock(StockCoverage),
+    Gcov(GcovCoverage),
 }
 
-#[derive(Serialize, schemars::JsonSchema)]
-struct WitnessView {
-    rules: Vec<String>,
-    distance: f64,
-    diff: String,
-}
-
-#[derive(Serialize, schemars::JsonSchema)]
-struct MutantView {
-    judged: usize,
-    failing: usize,
-    unjudged: usize,
-    order: usize,
-    exhausted: bool,
-}
-
-/// What is being looked into.
-struct Case {
-    kind: &'static str,
-    message: String,
-    setting: Setting,
-    crash: bool,
-    protect_output: bool,
-    judge: Box<dyn SwitchJudge>,
-}
-
-/// A judge that can also judge the program under further flags.
-trait SwitchJudge: Interesting {
-    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError>;
-
-    /// The levels at which the program passes.
-    fn passing_levels(&self, program: &Program) -> Result<Vec<OptLevel>, SeamError>;
-}
-
-impl SwitchJudge for FailureJudge {
-    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
-        self.judge_with(program, extra)
+impl Watched {
+    fn coverage(&self) -> &dyn Coverage {
+        match self {
+            Self::Stock(stock) => stock,
+            Self::Gcov(gcov) => gcov,
+        }
     }
 
-    fn passing_levels(&self, program: &Program) -> Result<Vec<OptLevel>, SeamError> {
-        FailureJudge::passing_levels(self, program)
+    fn guilty(&self, pass: String) -> GuiltyPass {
+        let file = match self {
+            Self::Stock(stock) => stock.file_of_pass(&pass),
+            Self::Gcov(_) => None,
+        };
+        GuiltyPass { pass, file }
     }
 }
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let started = (Instant::now(), cpu_time());
-    let program = read_program(&args)?;
+    let given = read_program(&args)?;
+    let mut named = args.guilty_pass.clone();
+    named.extend(args.triage.as_deref().map(triaged_passes).transpose()?.unwrap_or_default());
     let compiler = find_compiler(&args.target)?;
-    let coverage = open_coverage(&args, &compiler)?;
-    let case = find_case(&args, &program, &compiler)?;
+    let watched = open_coverage(&args, &compiler)?;
+    let coverage = watched.coverage();
+    let case = find_case(&args, &given, &compiler)?;
+    let program = &case.program;
     let progress = Progress { on: std::io::stderr().is_terminal(), started: started.0 };
     let budget = args.budget;
     let mut within = || cpu_time() - started.1 < budget;
 
     let flags = case.setting.all_flags();
-    let switches = if args.no_switches { Vec::new() } else { find_switches(&case, &program, &compiler, &*coverage, budget, &progress)? };
+    let switches = if args.no_switches { Vec::new() } else { find_switches(&case, &compiler, coverage, budget, &progress)? };
     let search = Search {
-        program: &program,
+        program,
         judge: &*case.judge,
-        coverage: &*coverage,
+        coverage,
         flags: &flags,
         protect_output: case.protect_output,
         strategy: if args.search == SearchKind::Guided { Strategy::Guided } else { Strategy::Random },
@@ -212,8 +188,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     };
     let found = search.run(&mut within, &mut |event| progress.show(event))?;
     progress.clear();
-    let levels = passing_levels(&case, &program, &*coverage)?;
-    let extra = passing_programs(args.passing.as_deref(), &flags, &*coverage, &mut within)?;
+    let levels = passing_levels(&case, coverage)?;
+    let extra = passing_programs(args.passing.as_deref(), &flags, coverage, &mut within)?;
     if found.witnesses.is_empty() && switches.is_empty() && extra.is_empty() && levels.is_empty() {
         bail!(
             "{} fails with every mutation ({} tried, {} still fail, {} tell nothing): there is nothing to compare it with; give it a larger --budget, or passing programs with --passing",
@@ -227,13 +203,62 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let report =
         Report { found: &found, switches: &switches, levels: &levels, passing: &extra, map: coverage.code_map(), crash: case.crash };
     let ranking = report.ranking(level, if args.aggregate == AggregateKind::Mean { Aggregate::Mean } else { Aggregate::Evidence });
-    let cost = (cpu_time() - started.1, started.0.elapsed());
+    if named.is_empty() {
+        named = switches.iter().filter_map(|switch| switched_pass(&case, &compiler, &switch.flag)).collect();
+    }
+    let guilty: Vec<GuiltyPass> = named.into_iter().map(|pass| watched.guilty(pass)).collect();
+    let outcome = Outcome {
+        args: &args,
+        compiler: &compiler,
+        case: &case,
+        found: &found,
+        switches: &switches,
+        guilty: &guilty,
+        ranking: &ranking,
+        cpu: cpu_time() - started.1,
+        wall: started.0.elapsed(),
+    };
     if args.json {
-        print_json(&args, &program, &compiler, &case, &found, &switches, &ranking, cost)?;
+        outcome.print_json()?;
     } else {
-        print_report(&args, &program, &compiler, &case, &found, &switches, &ranking, cost);
+        outcome.print();
     }
     Ok(if args.fail_on_findings { Ending::Found } else { Ending::Clean })
+}
+
+/// The pass that a switch stops: the one it names, or the one at which LLVM's dial stands.
+fn switched_pass(case: &Case, compiler: &Compiler, flag: &str) -> Option<String> {
+    if let Some(pass) = flag.strip_prefix("-fdisable-") {
+        return Some(pass.to_owned());
+    }
+    let limit: u64 = flag.strip_prefix("-mllvm -opt-bisect-limit=")?.parse().ok()?;
+    bisected_pass(compiler, &case.program, &case.setting.all_flags(), limit + 1)
+}
+
+/// The names of guilty passes in a document of `trueline triage --json`.
+fn triaged_passes(path: &Path) -> anyhow::Result<Vec<String>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let document: serde_json::Value =
+        serde_json::from_str(&text).with_context(|| format!("{} is not a document of trueline triage --json", path.display()))?;
+    let mut names = Vec::new();
+    let mut open = vec![&document];
+    while let Some(value) = open.pop() {
+        match value {
+            serde_json::Value::Object(fields) => {
+                let name = fields.get("pass").and_then(|pass| pass.get("name")).and_then(serde_json::Value::as_str);
+                names.extend(name.into_iter().flat_map(|name| name.split('+')).map(str::to_owned));
+                open.extend(fields.values());
+            }
+            serde_json::Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    names.sort();
+    names.dedup();
+    if names.is_empty() {
+        bail!("{} names no guilty pass", path.display());
+    }
+    Ok(names)
 }
 
 fn read_program(args: &Args) -> anyhow::Result<Program> {
@@ -249,140 +274,42 @@ fn read_program(args: &Args) -> anyhow::Result<Program> {
     Ok(Program { name, language: Language::C, source, origin: Origin::File { path: path.clone() }, cflags })
 }
 
-fn open_coverage(args: &Args, compiler: &Compiler) -> anyhow::Result<Box<dyn Coverage>> {
+fn open_coverage(args: &Args, compiler: &Compiler) -> anyhow::Result<Watched> {
     let limits = Limits { cpu: Duration::from_secs(6), ..Limits::seconds(60) };
     Ok(match args.coverage {
-        CoverageKind::Stock => Box::new(StockCoverage::new(compiler)?.limits(limits)),
+        CoverageKind::Stock => Watched::Stock(StockCoverage::new(compiler)?.limits(limits)),
         CoverageKind::Gcov => {
             let folder = compiler.id.path.parent().map(Path::to_owned).unwrap_or_default();
             let notes = args.notes.clone().unwrap_or(folder);
-            Box::new(GcovCoverage::new(compiler, &notes)?.limits(limits))
+            Watched::Gcov(GcovCoverage::new(compiler, &notes)?.limits(limits))
         }
     })
 }
 
-fn find_case(args: &Args, program: &Program, compiler: &Compiler) -> anyhow::Result<Case> {
-    // From the level that runs the least of the compiler to the one that runs the most.
-    let usual = [OptLevel::O1, OptLevel::Og, OptLevel::Os, OptLevel::O2, OptLevel::O3, OptLevel::O0];
-    let levels: Vec<OptLevel> = if args.opt.is_empty() { usual.to_vec() } else { args.opt.clone() };
-    if args.failure == FailureChoice::DebugInfo {
-        return debug_case(args, program, compiler, &levels);
-    }
-    let other =
-        installed_compilers().into_iter().rev().find(|c| c.id.kind != compiler.id.kind && c.id.kind != trueline_model::CompilerKind::Rustc);
-    match diagnose(program, compiler, &levels, &args.cflags, other.as_ref()) {
-        Ok(failure) => Ok(program_case(failure)),
-        Err(passes @ trueline_isolate::FailureError::Passes { .. }) => {
-            debug_case(args, program, compiler, &levels).map_err(|debug| anyhow::anyhow!("{passes}\nand its debug information: {debug:#}"))
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn program_case(failure: Failure) -> Case {
-    let kind = match failure.kind {
-        FailureKind::Crash => "crash",
-        FailureKind::Hang => "hang",
-        FailureKind::WrongCode => "wrong-code",
-    };
-    Case {
-        kind,
-        message: failure.message.clone(),
-        setting: failure.failing.clone(),
-        crash: failure.kind == FailureKind::Crash,
-        protect_output: failure.kind == FailureKind::WrongCode,
-        judge: Box::new(FailureJudge::new(failure)),
-    }
-}
-
-/// Judges by `trueline check`: still failing means that some violation of the same kind remains.
-struct DebugJudge {
-    checker: Checker,
-    setting: Setting,
-    invariant: Invariant,
-}
-
-impl DebugJudge {
-    fn violations(&self, program: &Program, extra: &[String]) -> Result<Option<Vec<Invariant>>, SeamError> {
-        let compiler = &self.setting.compiler;
-        // A mutant that does not compile, or does not end, says nothing.
-        let Ok(reference) = self.checker.reference(program, compiler) else { return Ok(None) };
-        let flags: Vec<String> = extra.to_vec();
-        match self.checker.check(program, &reference, compiler, self.setting.opt, &flags) {
-            Ok(run) => Ok(Some(run.violations.iter().map(|v| v.invariant).collect())),
-            Err(_) => Ok(None),
-        }
-    }
-}
-
-impl Interesting for DebugJudge {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
-        self.judge_flags(candidate, &[])
-    }
-}
-
-impl SwitchJudge for DebugJudge {
-    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
-        Ok(match self.violations(program, extra)? {
-            None => Answer::Unjudged,
-            Some(found) if found.contains(&self.invariant) => Answer::Yes,
-            Some(_) => Answer::No,
-        })
-    }
-
-    fn passing_levels(&self, _: &Program) -> Result<Vec<OptLevel>, SeamError> {
-        // The reference has its own debug information to make: it shares too little with any other level.
-        Ok(Vec::new())
-    }
-}
-
-fn debug_case(args: &Args, program: &Program, compiler: &Compiler, levels: &[OptLevel]) -> anyhow::Result<Case> {
-    let options = CheckOptions {
-        cflags: args.cflags.clone(),
-        invariants: Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect(),
-        ..CheckOptions::default()
-    };
-    let checker = Checker::new(options)?;
-    let reference = checker.reference(program, compiler)?;
-    // -O0 is the reference here, so it cannot be what fails.
-    for &opt in levels.iter().filter(|opt| **opt != OptLevel::O0) {
-        let run = checker.check(program, &reference, compiler, opt, &[])?;
-        if let Some(violation) = run.violations.first() {
-            let mut flags = vec!["-g".to_owned()];
-            flags.extend(args.cflags.iter().cloned());
-            let setting = Setting { compiler: compiler.clone(), opt, flags };
-            let message = format!("{} violation at {}:{} ({opt})", violation.invariant, program.name, violation.line);
-            let judge = DebugJudge { checker, setting: setting.clone(), invariant: violation.invariant };
-            return Ok(Case { kind: "debug-info", message, setting, crash: false, protect_output: false, judge: Box::new(judge) });
-        }
-    }
-    bail!("no invariant is broken at {}", levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
-}
-
 fn find_switches(
     case: &Case,
-    program: &Program,
     compiler: &Compiler,
     coverage: &dyn Coverage,
     budget: Duration,
     progress: &Progress,
 ) -> anyhow::Result<Vec<SwitchWitness>> {
     let flags = case.setting.all_flags();
-    let candidates = pass_switches(compiler, program, &flags)?;
+    let candidates = compiler_switches(compiler, &case.program, &flags)?;
     let begun = cpu_time();
-    // At most a quarter of the time: the search needs the rest.
-    let mut within = || cpu_time() - begun < budget / 4;
+    // At most a third of the time: the search needs the rest.
+    let mut within = || cpu_time() - begun < budget / 3;
     progress.say("trying pass switches");
-    let judge = |extra: &[String]| case.judge.judge_flags(program, extra);
-    Ok(switch_witnesses(program, &flags, &candidates, &judge, coverage, &mut within)?)
+    let judge = |extra: &[String]| case.judge.judge_flags(&case.program, extra);
+    let board = Switchboard { program: &case.program, flags: &flags, judge: &judge, coverage };
+    Ok(switch_witnesses(&board, &candidates, &mut within)?)
 }
 
-fn passing_levels(case: &Case, program: &Program, coverage: &dyn Coverage) -> anyhow::Result<Vec<trueline_model::CoverageSet>> {
+fn passing_levels(case: &Case, coverage: &dyn Coverage) -> anyhow::Result<Vec<CoverageSet>> {
     let measure = |opt: OptLevel| {
         let setting = Setting { opt, ..case.setting.clone() };
-        Ok(coverage.measure(program, &setting.all_flags())?)
+        Ok(coverage.measure(&case.program, &setting.all_flags())?)
     };
-    case.judge.passing_levels(program)?.into_iter().map(measure).collect()
+    case.judge.passing_levels(&case.program)?.into_iter().map(measure).collect()
 }
 
 fn passing_programs(
@@ -390,7 +317,7 @@ fn passing_programs(
     flags: &[String],
     coverage: &dyn Coverage,
     within: &mut dyn FnMut() -> bool,
-) -> anyhow::Result<Vec<trueline_model::CoverageSet>> {
+) -> anyhow::Result<Vec<CoverageSet>> {
     let Some(dir) = dir else { return Ok(Vec::new()) };
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))?.flatten().map(|e| e.path()).collect();
@@ -434,87 +361,4 @@ impl Progress {
             eprint!("\r\x1b[K");
         }
     }
-}
-
-#[allow(clippy::too_many_arguments, reason = "everything a report says")]
-fn print_json(
-    args: &Args,
-    program: &Program,
-    compiler: &Compiler,
-    case: &Case,
-    found: &Found,
-    switches: &[SwitchWitness],
-    ranking: &[Suspect],
-    cost: (Duration, Duration),
-) -> anyhow::Result<()> {
-    let witness = |w: &trueline_isolate::Witness| WitnessView {
-        rules: w.rules.iter().map(ToString::to_string).collect(),
-        distance: w.distance,
-        diff: diff(&program.source, &w.program.source),
-    };
-    let document = Document {
-        schema: "trueline.isolate/1",
-        program: args.file.display().to_string(),
-        compiler: &compiler.id,
-        failure: FailureView { kind: case.kind, level: case.setting.opt, flags: &case.setting.flags, message: &case.message },
-        search: if args.search == SearchKind::Guided { "guided" } else { "random" },
-        seed: args.seed,
-        witnesses: found.nearest().into_iter().map(witness).collect(),
-        switches: switches.iter().map(|s| s.flag.as_str()).collect(),
-        mutants: MutantView {
-            judged: found.judged,
-            failing: found.failing_mutants,
-            unjudged: found.unjudged,
-            order: found.order,
-            exhausted: found.exhausted,
-        },
-        ranking,
-        cpu_seconds: cost.0.as_secs_f64(),
-        wall_seconds: cost.1.as_secs_f64(),
-    };
-    println!("{}", serde_json::to_string_pretty(&document)?);
-    Ok(())
-}
-
-#[allow(clippy::too_many_arguments, reason = "everything a report says")]
-fn print_report(
-    args: &Args,
-    program: &Program,
-    compiler: &Compiler,
-    case: &Case,
-    found: &Found,
-    switches: &[SwitchWitness],
-    ranking: &[Suspect],
-    cost: (Duration, Duration),
-) {
-    println!("{} {} on {} · {}", compiler.id, case.setting.opt, program.name, case.kind);
-    println!("{}\n", case.message);
-    println!("rank  score   blocks  {}", if args.level == LevelKind::File { "file" } else { "function" });
-    for suspect in ranking.iter().take(args.top) {
-        let name = match &suspect.function {
-            Some(function) if function.is_empty() => format!("(unnamed) in {}", suspect.file),
-            Some(function) => format!("{function} in {}", suspect.file),
-            None => suspect.file.clone(),
-        };
-        println!("{:>4}  {:.4}  {:>6}  {name}", suspect.rank, suspect.score, suspect.statements);
-    }
-    if !switches.is_empty() {
-        println!("\nIt passes with any one of these:");
-        switches.iter().for_each(|s| println!("  {}", s.flag));
-    }
-    for witness in found.nearest().into_iter().take(3) {
-        let rules = witness.rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        println!("\nIt passes after `{rules}` (distance {:.4}):", witness.distance);
-        print!("{}", diff(&program.source, &witness.program.source));
-    }
-    println!(
-        "\n{} witnesses of {} mutants up to order {} ({} still fail, {} tell nothing) · {:.0} s CPU, {:.0} s",
-        found.witnesses.len(),
-        found.judged,
-        found.order,
-        found.failing_mutants,
-        found.unjudged,
-        cost.0.as_secs_f64(),
-        cost.1.as_secs_f64()
-    );
 }

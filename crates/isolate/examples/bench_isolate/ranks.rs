@@ -69,7 +69,8 @@ impl<'a> Measured<'a> {
             origin: Origin::File { path: self.bug.file.clone().into() },
             cflags: Vec::new(),
         };
-        let witness = |covered: &CoverageSet| Witness { program: program.clone(), rules: Vec::new(), covered: covered.clone(), distance: 0.0 };
+        let witness =
+            |covered: &CoverageSet| Witness { program: program.clone(), rules: Vec::new(), covered: covered.clone(), distance: 0.0 };
         let found = Found { failing: self.failing.clone(), witnesses: witnesses.iter().map(witness).collect(), ..Found::default() };
         let report = |switches| Report { found: &found, switches, levels: &self.levels, passing: &[], map: self.map, crash: self.crash };
         let whole = report(&self.switches);
@@ -130,7 +131,8 @@ impl<'a> Measured<'a> {
         let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
         let buggy: Vec<(&String, String)> =
             self.bug.buggy_functions.iter().flatten().flat_map(|(file, names)| names.iter().map(move |name| (file, last(name)))).collect();
-        let is_buggy = |s: &&Suspect| buggy.iter().any(|(file, name)| **file == s.file && s.function.as_deref().map(last).as_ref() == Some(name));
+        let is_buggy =
+            |s: &&Suspect| buggy.iter().any(|(file, name)| **file == s.file && s.function.as_deref().map(last).as_ref() == Some(name));
         ranking.iter().find(is_buggy).map(|s| s.rank)
     }
 }

@@ -5,9 +5,7 @@ use crate::record::{Base, Bug, Done, bugs, save};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_coverage::StockCoverage;
-use trueline_isolate::{
-    FailureJudge, FailureKind, Search, Strategy, Switchboard, compiler_switches, diagnose_telling, switch_witnesses,
-};
+use trueline_isolate::{FailureJudge, FailureKind, Search, Strategy, Switchboard, compiler_switches, diagnose_telling, switch_witnesses};
 use trueline_model::{Coverage, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{Limits, cpu_time, find_compiler};
 

@@ -1,0 +1,141 @@
+//! What the command says in the end.
+
+use super::case::Case;
+use super::{Args, GuiltyPass, LevelKind, SearchKind};
+use serde::Serialize;
+use std::time::Duration;
+use trueline_isolate::{Found, Suspect, SwitchWitness, diff};
+use trueline_model::{CompilerId, OptLevel, Program};
+use trueline_toolchain::Compiler;
+
+/// Everything a report is made of.
+pub struct Outcome<'a> {
+    pub args: &'a Args,
+    pub compiler: &'a Compiler,
+    pub case: &'a Case,
+    pub found: &'a Found,
+    pub switches: &'a [SwitchWitness],
+    pub guilty: &'a [GuiltyPass],
+    pub ranking: &'a [Suspect],
+    pub cpu: Duration,
+    pub wall: Duration,
+}
+
+/// What `trueline isolate --json` prints.
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "Isolate")]
+pub struct Document<'a> {
+    schema: &'static str,
+    program: String,
+    compiler: &'a CompilerId,
+    failure: FailureView<'a>,
+    search: &'static str,
+    seed: u64,
+    witnesses: Vec<WitnessView>,
+    switches: Vec<&'a str>,
+    guilty_passes: &'a [GuiltyPass],
+    mutants: MutantView,
+    ranking: &'a [Suspect],
+    cpu_seconds: f64,
+    wall_seconds: f64,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct FailureView<'a> {
+    kind: &'static str,
+    level: OptLevel,
+    flags: &'a [String],
+    message: &'a str,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct WitnessView {
+    rules: Vec<String>,
+    distance: f64,
+    diff: String,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct MutantView {
+    judged: usize,
+    failing: usize,
+    unjudged: usize,
+    order: usize,
+    exhausted: bool,
+}
+
+impl Outcome<'_> {
+    /// One JSON document.
+    pub fn print_json(&self) -> anyhow::Result<()> {
+        let Self { args, case, found, .. } = self;
+        let witness = |w: &trueline_isolate::Witness| WitnessView {
+            rules: w.rules.iter().map(ToString::to_string).collect(),
+            distance: w.distance,
+            diff: diff(&case.program.source, &w.program.source),
+        };
+        let document = Document {
+            schema: "trueline.isolate/1",
+            program: args.file.display().to_string(),
+            compiler: &self.compiler.id,
+            failure: FailureView { kind: case.kind, level: case.setting.opt, flags: &case.setting.flags, message: &case.message },
+            search: if args.search == SearchKind::Guided { "guided" } else { "random" },
+            seed: args.seed,
+            witnesses: found.nearest().into_iter().map(witness).collect(),
+            switches: self.switches.iter().map(|s| s.flag.as_str()).collect(),
+            guilty_passes: self.guilty,
+            mutants: MutantView {
+                judged: found.judged,
+                failing: found.failing_mutants,
+                unjudged: found.unjudged,
+                order: found.order,
+                exhausted: found.exhausted,
+            },
+            ranking: self.ranking,
+            cpu_seconds: self.cpu.as_secs_f64(),
+            wall_seconds: self.wall.as_secs_f64(),
+        };
+        println!("{}", serde_json::to_string_pretty(&document)?);
+        Ok(())
+    }
+
+    /// The report for people.
+    pub fn print(&self) {
+        let Self { args, case, found, .. } = self;
+        let program: &Program = &case.program;
+        println!("{} {} on {} · {}", self.compiler.id, case.setting.opt, program.name, case.kind);
+        println!("{}\n", case.message);
+        println!("rank  score   blocks  {}", if args.level == LevelKind::File { "file" } else { "function" });
+        for suspect in self.ranking.iter().take(args.top) {
+            let name = match &suspect.function {
+                Some(function) if function.is_empty() => format!("(unnamed) in {}", suspect.file),
+                Some(function) => format!("{function} in {}", suspect.file),
+                None => suspect.file.clone(),
+            };
+            println!("{:>4}  {:.4}  {:>6}  {name}", suspect.rank, suspect.score, suspect.statements);
+        }
+        for guilty in self.guilty {
+            let rank = self.ranking.iter().find(|s| Some(&s.file) == guilty.file.as_ref()).map(|s| format!(" (rank {})", s.rank));
+            let file = guilty.file.as_deref().unwrap_or("a file that the binary does not name");
+            println!("\nPass {} lives in {file}{}", guilty.pass, rank.unwrap_or_default());
+        }
+        if !self.switches.is_empty() {
+            println!("\nIt passes with any one of these:");
+            self.switches.iter().for_each(|s| println!("  {}", s.flag));
+        }
+        for witness in found.nearest().into_iter().take(3) {
+            let rules = witness.rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            println!("\nIt passes after `{rules}` (distance {:.4}):", witness.distance);
+            print!("{}", diff(&program.source, &witness.program.source));
+        }
+        println!(
+            "\n{} witnesses of {} mutants up to order {} ({} still fail, {} tell nothing) · {:.0} s CPU, {:.0} s",
+            found.witnesses.len(),
+            found.judged,
+            found.order,
+            found.failing_mutants,
+            found.unjudged,
+            self.cpu.as_secs_f64(),
+            self.wall.as_secs_f64()
+        );
+    }
+}

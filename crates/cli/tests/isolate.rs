@@ -1,0 +1,138 @@
+//! `isolate` from the outside: bad input with a message that says what to do, and the kinds of failure that
+//! need a real compiler to be shown.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+fn isolate(file: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trueline")).arg("isolate").arg(file).args(args).output().unwrap()
+}
+
+/// Whether a compiler is there; says so when it is not.
+fn has(compiler: &str) -> bool {
+    let there = Command::new(compiler).arg("--version").output().is_ok_and(|o| o.status.success());
+    if !there {
+        println!("skipped: no {compiler}");
+    }
+    there
+}
+
+fn refused(file: &Path, args: &[&str], expected: &[&str]) {
+    let output = isolate(file, args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(output.stdout.is_empty());
+    for text in expected {
+        assert!(stderr.contains(text), "`{text}` is not in: {stderr}");
+    }
+}
+
+#[test]
+fn what_cannot_be_isolated_is_refused_with_what_to_do_next() {
+    if !has("gcc-12") {
+        return;
+    }
+    let place = Place::new();
+    let gcc = ["--target", "gcc-12", "--opt", "-O1", "--budget", "5s"];
+    let missing = place.dir.path().join("missing.c");
+    refused(&missing, &gcc, &["cannot read", "missing.c"]);
+    refused(&place.write("a.rs", "fn main() {}\n"), &gcc, &["is not a C program"]);
+    refused(&place.write("error.c", "int main(void) { return x; }\n"), &gcc, &["does not compile", "undeclared"]);
+    refused(&place.write("fine.c", "int main(void) { return 0; }\n"), &gcc, &["does not fail", "--opt", "--cflag"]);
+    let aborts = place.write("aborts.c", "int main(void) { __builtin_abort (); }\n");
+    refused(&aborts, &gcc, &["fails at every level and on every compiler", "a bug of the program"]);
+    refused(&aborts, &["--target", "no-such-compiler"], &["no-such-compiler"]);
+    refused(&aborts, &["--target", "gcc-12", "--budget", "5 parsecs"], &["is not a unit of time"]);
+    refused(&aborts, &["--target", "gcc-12", "--triage", missing.to_str().unwrap()], &["cannot read"]);
+    let passless = place.write("triage.json", "{\"findings\":[]}");
+    refused(&aborts, &["--target", "gcc-12", "--triage", passless.to_str().unwrap()], &["names no guilty pass"]);
+}
+
+#[test]
+fn a_compiler_that_is_no_gcc_or_clang_says_what_its_binary_lacks() {
+    if !has("tcc") {
+        return;
+    }
+    let place = Place::new();
+    let file = place.write("fine.c", "int main(void) { return 0; }\n");
+    refused(&file, &["--target", "tcc"], &["cannot map", "--coverage gcov"]);
+}
+
+/// Breaks a debug-information invariant at -Og (see examples/README.md).
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+#[test]
+fn a_debug_information_failure_is_isolated_and_the_guilty_passs_file_shown() {
+    if !has("gcc-12") {
+        return;
+    }
+    let args = ["--target", "gcc-12", "--opt", "-Og", "--failure", "debug-info", "--budget", "12s", "--guilty-pass", "ccp1", "--json"];
+    let output = isolate(&example("union-parameter.c"), &args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["failure"]["kind"], "debug-info");
+    assert!(document["failure"]["message"].as_str().unwrap().contains("violation at union-parameter.c"));
+    assert!(!document["ranking"].as_array().unwrap().is_empty());
+    assert_eq!(document["guilty_passes"][0]["file"], "tree-ssa-ccp.cc");
+}
+
+/// clang 16 and later unroll the innermost loop without end at -O3.
+const ENDLESS: &str = "int outer, inner;
+short spin (void)
+{
+  volatile unsigned char seen = 2;
+  int left = 1;
+  outer = 0;
+  for (; outer < 3; outer++)
+    {
+      inner = 0;
+      for (; inner < 10; inner++)
+        do
+          {
+            left -= 3;
+            seen;
+          }
+        while (left > 2);
+    }
+  for (;;)
+    ;
+}
+int main (void) { return 0; }
+";
+
+#[test]
+fn a_compiler_that_does_not_end_is_stopped_and_isolated() {
+    if !has("clang-16") {
+        return;
+    }
+    let place = Place::new();
+    let file = place.write("endless.c", ENDLESS);
+    let output = isolate(&file, &["--target", "clang-16", "--opt", "-O3", "--budget", "12s", "--no-switches", "--json"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if stderr.contains("cannot map") {
+        return println!("skipped: {stderr}");
+    }
+    assert!(output.status.success(), "{stderr}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["failure"]["kind"], "hang");
+    assert!(!document["ranking"].as_array().unwrap().is_empty());
+}

@@ -1,0 +1,54 @@
+//! Which file a pass lives in, told by the compiler's own binary.
+//!
+//! gcc: every pass has an exported `make_pass_…` that copies the pass's description, whose second word points
+//! at the pass's name. LLVM: a pass is a class whose `run` is exported.
+//!
+//! Deliberately absent: tables of pass names; what the binary does not say is not known.
+
+use crate::image::{Image, Range};
+use crate::mangled::qualified_name;
+use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
+use trueline_model::CodeMap;
+
+/// The exported function that makes the pass of a name, in a `cc1`.
+pub fn maker_of_pass(image: &Image, pass: &str) -> Option<String> {
+    let makers = image.exports.iter().filter_map(|(&address, export)| {
+        let name = qualified_name(&export.name).filter(|name| name.starts_with("make_pass_"))?;
+        Some((*image.ranges.iter().find(|range| range.start == address)?, name))
+    });
+    makers.into_iter().find(|(range, _)| passes_made(image, *range).any(|made| made == pass)).map(|(_, name)| name)
+}
+
+/// The names in the pass descriptions that a function refers to.
+fn passes_made(image: &Image, range: Range) -> impl Iterator<Item = String> + '_ {
+    let decoder = Decoder::with_ip(64, image.code(range), range.start, DecoderOptions::NONE);
+    let instructions: Vec<Instruction> = decoder.into_iter().collect();
+    instructions.into_iter().flat_map(constants_of).filter_map(|address| {
+        let kind = image.word_at(address)? as u32;
+        // GIMPLE, RTL, simple IPA and IPA passes.
+        (kind < 4).then_some(())?;
+        image.string_at(image.word_at(address + 8)?).map(str::to_owned)
+    })
+}
+
+fn constants_of(instruction: Instruction) -> Vec<u64> {
+    let mut found = Vec::new();
+    if instruction.memory_base() == Register::RIP {
+        found.push(instruction.ip_rel_memory_address());
+    } else if instruction.memory_base() == Register::None && instruction.memory_displacement64() != 0 {
+        found.push(instruction.memory_displacement64());
+    }
+    for operand in 0..instruction.op_count() {
+        match instruction.op_kind(operand) {
+            OpKind::Immediate32 | OpKind::Immediate64 | OpKind::Immediate32to64 => found.push(instruction.immediate(operand)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The file of a function, by its qualified name or, for a class, its `run`.
+pub fn file_of_function<'m>(map: &'m CodeMap, matches: impl Fn(&str) -> bool) -> Option<&'m str> {
+    let function = map.functions.iter().find(|function| matches(&function.name))?;
+    Some(&map.files[function.file as usize])
+}
