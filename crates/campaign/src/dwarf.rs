@@ -88,7 +88,7 @@ fn covers<'a>(
     entry: &DebuggingInformationEntry<Slice<'a>>,
     pc: u64,
 ) -> gimli::Result<bool> {
-    let mut ranges = dwarf.die_ranges(unit, entry)?;
+    let mut ranges = trueline_trace::die_ranges(dwarf, unit, entry)?;
     while let Some(range) = ranges.next()? {
         if (range.begin..range.end).contains(&pc) {
             return Ok(true);
@@ -99,7 +99,7 @@ fn covers<'a>(
 
 fn code_fact<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, entry: &DebuggingInformationEntry<Slice<'a>>) -> gimli::Result<String> {
     let mut spans = Vec::new();
-    let mut ranges = dwarf.die_ranges(unit, entry)?;
+    let mut ranges = trueline_trace::die_ranges(dwarf, unit, entry)?;
     while let Some(range) = ranges.next()? {
         spans.push(format!("[{:#x}, {:#x})", range.begin, range.end));
     }

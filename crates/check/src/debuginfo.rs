@@ -285,7 +285,7 @@ impl UnitReader<'_> {
     }
 
     fn ranges(&self, entry: &Entry) -> gimli::Result<Arc<[(u64, u64)]>> {
-        let mut ranges = self.dwarf.die_ranges(self.unit, entry)?;
+        let mut ranges = trueline_trace::die_ranges(self.dwarf, self.unit, entry)?;
         let mut found = Vec::new();
         while let Some(range) = ranges.next()? {
             if range.begin < range.end && range.begin != 0 {

@@ -13,6 +13,7 @@ pub mod inferior;
 mod intern;
 mod lldb;
 pub mod native;
+mod ranges;
 
 #[doc(hidden)]
 pub use debugger::read_tracer_output;
@@ -20,3 +21,4 @@ pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars,
 pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;
 pub use native::NativeEngine;
+pub use ranges::die_ranges;

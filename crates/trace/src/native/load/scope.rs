@@ -289,7 +289,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     fn ranges(&self, id: DieId) -> Vec<(u64, u64)> {
         let unit = &self.all[id.unit];
         let mut found = Vec::new();
-        if let Ok(mut ranges) = unit.dwarf.die_ranges(unit.unit, &die(self.all, id).entry) {
+        if let Ok(mut ranges) = crate::die_ranges(unit.dwarf, unit.unit, &die(self.all, id).entry) {
             while let Ok(Some(range)) = ranges.next() {
                 if range.begin < range.end {
                     found.push((range.begin, range.end));
