@@ -67,6 +67,8 @@ pub struct Recorder {
     /// Names and kinds of the hooked passes, by hook number.
     pub passes: Vec<PassHook>,
     all_preserved: u64,
+    /// The word of an LLVM SmallPtrSet that holds the address of its slots.
+    set_slots: usize,
     stream: Stream,
     encoder: Encoder,
     /// The buffer of snapshots.
@@ -90,11 +92,13 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder that writes to `stream`.
-    pub fn new(api: Api, stream: Stream, unwinder: Option<Unwinder>, all_preserved: u64, switch: *mut u8) -> Self {
+    pub fn new(api: Api, stream: Stream, unwinder: Option<Unwinder>, all_preserved: u64, major: u32, switch: *mut u8) -> Self {
         Self {
             api,
             passes: Vec::new(),
             all_preserved,
+            // Until LLVM 19 the address of the inline slots stood in front of it.
+            set_slots: usize::from(major < 20),
             stream,
             encoder: Encoder::default(),
             record: Encoder::default(),
@@ -208,10 +212,10 @@ impl Recorder {
         if preserved == 0 || self.all_preserved == 0 {
             return false;
         }
-        // SAFETY: the pass returned the address of the object it filled in; the set begins with the
-        // addresses of its inline and current arrays, and the current one has at least two slots.
+        // SAFETY: the pass returned the address of the object it filled in; the set has the address of its
+        // slots there, of which there are at least two.
         unsafe {
-            let current = *(preserved as *const u64).add(1);
+            let current = *(preserved as *const u64).add(self.set_slots);
             current != 0 && *(current as *const u64) == self.all_preserved
         }
     }
@@ -314,10 +318,12 @@ impl Recorder {
     // ---- events
 
     fn event(&mut self, frame: &Frame, kind: EventKind, inst: u64, other: u64) {
-        if matches!(kind, EventKind::Create | EventKind::Clone | EventKind::Move | EventKind::Replace) {
+        // A pair is told by the place of its manipulation; taking an instruction out is half of a move.
+        let manipulates = matches!(kind, EventKind::Create | EventKind::Clone | EventKind::Move | EventKind::Replace);
+        if manipulates {
             self.running.last_mut().expect("a pass runs").manipulated = true;
         }
-        let stack = if kind == EventKind::Death { 0 } else { self.stack(frame) };
+        let stack = if manipulates || kind == EventKind::Remove { self.stack(frame) } else { 0 };
         self.emit(&Record::Event { kind, inst, other, stack });
     }
 

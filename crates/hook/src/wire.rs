@@ -74,7 +74,7 @@ pub enum Record {
         inst: u64,
         /// The other value: clone's original, replacement, location written; else 0.
         other: u64,
-        /// The call stack.
+        /// The call stack of a manipulation, else 0.
         stack: u32,
     },
 }

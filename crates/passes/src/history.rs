@@ -65,7 +65,7 @@ pub struct Life {
     /// Instructions whose uses it took over.
     pub replaced: Vec<(InstId, StackId)>,
     /// Writes to its location, with the place in the pass.
-    pub writes: Vec<(Write, StackId)>,
+    pub writes: Vec<Write>,
     /// Whether it was destroyed.
     pub dead: bool,
 }
@@ -165,7 +165,7 @@ impl<'a> History<'a> {
                         None => return,
                     },
                 };
-                self.lives[id.0 as usize].writes.push((write, event.stack));
+                self.lives[id.0 as usize].writes.push(write);
             }
         }
     }

@@ -202,8 +202,8 @@ fn bypass(history: &History<'_>, f: &Function<'_>, place: Place, sources: &[Plac
 /// What the pass did, from its explicit writes where there are any and from the result where there are none.
 fn observe(history: &History<'_>, destination: InstId, located: &[InstId]) -> Operation {
     let life = history.life(destination);
-    let last = life.writes.last().map(|(write, _)| *write);
-    let merged = life.writes.iter().any(|(write, _)| *write == Write::Merge);
+    let last = life.writes.last().copied();
+    let merged = life.writes.contains(&Write::Merge);
     match life.location_after {
         None => Operation::Drop,
         Some(location) if history.locations.get(location).line == 0 => {

@@ -116,7 +116,7 @@ fn dropped_on_purpose(case: &Case<'_, '_>) -> bool {
         Birth::Cloned(from, _) => case.history.life(from).location_before.is_some(),
         Birth::Created(_) | Birth::Unseen => false,
     };
-    brought_one || writes.iter().any(|(write, _)| *write == Write::Drop) || writes.last().is_some_and(|(write, _)| *write == Write::Clear)
+    brought_one || writes.contains(&Write::Drop) || writes.last() == Some(&Write::Clear)
 }
 
 fn merge_has_a_line(case: &Case<'_, '_>) -> bool {

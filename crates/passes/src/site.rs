@@ -1,7 +1,7 @@
 //! Where in LLVM an update was done: the innermost function on the call stack that is not part of the
 //! IR library itself. Exported functions have names; static ones are known by their address.
 
-use crate::archive::{Archives, code_at};
+use crate::archive::{Archives, Recognised, code_at};
 use object::{Object, ObjectSymbol, ReadCache};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -15,7 +15,7 @@ pub struct Symbols {
     library: std::path::PathBuf,
     /// LLVM's archives, read when a static function is first asked for.
     archives: OnceLock<Archives>,
-    recognised: Mutex<HashMap<u64, Option<(String, String)>>>,
+    recognised: Mutex<HashMap<u64, Option<Recognised>>>,
 }
 
 impl Symbols {
@@ -42,6 +42,11 @@ impl Symbols {
         if let Some(mangled) = self.names.get(&function) {
             return Some((demangle(mangled), None));
         }
+        self.recognise(function, major).map(|found| (demangle(&found.name), Some(found.file)))
+    }
+
+    /// What the archives and objects know of the function at an address.
+    fn recognise(&self, function: u64, major: u32) -> Option<Recognised> {
         let archives = self.archives.get_or_init(|| Archives::of(major));
         if archives.is_empty() || function == 0 {
             return None;
@@ -49,10 +54,20 @@ impl Symbols {
         let mut recognised = self.recognised.lock().unwrap_or_else(|e| e.into_inner());
         let found = recognised.entry(function).or_insert_with(|| {
             const LONGEST: usize = 1 << 18;
-            let code = code_at(&self.library, function, LONGEST)?;
-            archives.recognise(&code).map(|(name, file)| (demangle(name), file.to_owned()))
+            archives.recognise(&code_at(&self.library, function, LONGEST)?)
         });
-        found.clone().map(|(name, file)| (name, Some(file)))
+        found.clone()
+    }
+
+    /// The file and line of the call that returns to `address` in `function`, where an object with debug information
+    /// holds the same code.
+    fn line(&self, function: u64, address: u64, major: u32) -> Option<(String, u32)> {
+        if !Archives::have_lines() {
+            return None;
+        }
+        let found = self.recognise(function, major)?;
+        let line = found.line(address.checked_sub(function)?)?;
+        Some((found.file, line))
     }
 }
 
@@ -75,6 +90,9 @@ pub struct Site {
     pub chain: Vec<String>,
     /// The source file, where the development archives tell it.
     pub file: Option<String>,
+    /// The line of the call in it, where an object with debug information holds the same code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
 }
 
 impl Site {
@@ -89,10 +107,20 @@ impl Site {
             frames.iter().map(|(address, function)| (*address, describe(*function))).collect();
         let inside = names.iter().position(|(_, (name, _))| !is_ir_library(name)).unwrap_or(0);
         let Some((address, (function, file))) = names.get(inside).cloned() else {
-            return Self { function: "not seen (instructions were spliced)".to_owned(), address: 0, chain: Vec::new(), file: None };
+            return Self {
+                function: "not seen (instructions were spliced)".to_owned(),
+                address: 0,
+                chain: Vec::new(),
+                file: None,
+                line: None,
+            };
         };
         let chain = names[inside..].iter().rev().map(|(_, (name, _))| name.clone()).collect();
-        Self { function, address, chain, file }
+        let (file, line) = match symbols.line(frames[inside].1, address, major) {
+            Some((file, line)) => (Some(file), Some(line)),
+            None => (file, None),
+        };
+        Self { function, address, chain, file, line }
     }
 }
 

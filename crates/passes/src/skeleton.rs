@@ -7,7 +7,8 @@ use crate::site::Site;
 /// The skeleton of an update.
 pub fn skeleton(expected: Operation, dst: &InstructionView, srcs: &[InstructionView], site: &Site) -> String {
     let name = |view: &InstructionView| view.text.split(" = ").next().unwrap_or("").to_owned();
-    let file = site.file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
+    let line = site.line.map_or(String::new(), |line| format!(":{line}"));
+    let file = site.file.as_ref().map_or(String::new(), |file| format!(" ({file}{line})"));
     let at = format!("After {}+{:#x}{file}", site.function, site.address);
     let sources: Vec<String> = srcs.iter().map(name).collect();
     match expected {

@@ -70,6 +70,9 @@ impl Update {
                 "the pass belongs to code generation, which the hooks on LLVM's IR do not see: no update can be named".to_owned()
             }
             Watched::Unwatched(reason) => format!("the pass could not be watched: {reason}"),
+            Watched::Judged { pairs: 0, .. } => {
+                "this execution created, moved or replaced nothing that had a location to hand on; the fault arises otherwise".to_owned()
+            }
             Watched::Judged { pairs, errors } if errors.is_empty() => {
                 format!("all {pairs} updates of locations in this execution are what control flow asks for; the fault arises otherwise")
             }
