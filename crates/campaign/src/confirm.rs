@@ -1,5 +1,6 @@
 //! The other readers: whoever else can read the same debug information is shown the same two builds.
 
+use crate::glance::Posts;
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 use trueline_check::{CheckOptions, CheckRun, Checker, Reference};
@@ -17,6 +18,7 @@ struct Seat {
 pub struct Readers {
     screen: Reader,
     seats: Vec<Seat>,
+    posts: Posts,
 }
 
 /// What a reader sees of a build, asked once per unit and reader.
@@ -50,7 +52,7 @@ impl Readers {
             options: CheckOptions { engine, policy, ..options.clone() },
             checker: OnceLock::new(),
         };
-        Self { screen, seats: all.into_iter().map(seat).filter(|s| s.reader != screen).collect() }
+        Self { screen, seats: all.into_iter().map(seat).filter(|s| s.reader != screen).collect(), posts: Posts::beside(screen) }
     }
 
     /// A hearing about the builds of one program by one compiler.
@@ -58,9 +60,19 @@ impl Readers {
         Hearing { readers: self, reference, rereads: self.seats.iter().map(|_| OnceCell::new()).collect() }
     }
 
+    /// The debuggers that are asked at the spot.
+    pub fn posts(&self) -> &Posts {
+        &self.posts
+    }
+
+    /// What the screening reader itself says.
+    pub fn screening(&self, violation: &Violation) -> ReaderRecord {
+        ReaderRecord { reader: self.screen, sees: true, detail: shown(violation) }
+    }
+
     /// What everybody says about one violation.
     pub fn records(&self, violation: &Violation, testimonies: &[Testimony]) -> Vec<ReaderRecord> {
-        let mut records = vec![ReaderRecord { reader: self.screen, sees: true, detail: shown(violation) }];
+        let mut records = vec![self.screening(violation)];
         for testimony in testimonies {
             // Who could not be asked is not on record as not seeing it.
             let Ok(violations) = &testimony.violations else { continue };
@@ -85,9 +97,18 @@ pub struct Hearing<'r> {
 }
 
 impl Hearing<'_> {
-    /// Shows a build to every reader.
+    /// Shows a build to every reader, each of which steps through it.
     pub fn ask(&self, run: &CheckRun, opt: OptLevel) -> Vec<Testimony> {
-        let seats = self.readers.seats.iter().zip(&self.rereads);
+        self.ask_those(run, opt, |_| true)
+    }
+
+    /// Reads a build natively by the other policies: the cheap half of [`Hearing::ask`].
+    pub fn ask_natives(&self, run: &CheckRun, opt: OptLevel) -> Vec<Testimony> {
+        self.ask_those(run, opt, |reader| matches!(reader, Reader::Native(_)))
+    }
+
+    fn ask_those(&self, run: &CheckRun, opt: OptLevel, wanted: impl Fn(Reader) -> bool) -> Vec<Testimony> {
+        let seats = self.readers.seats.iter().zip(&self.rereads).filter(|(seat, _)| wanted(seat.reader));
         seats.map(|(seat, reread)| Testimony { reader: seat.reader, violations: self.question(seat, reread, run, opt) }).collect()
     }
 

@@ -7,8 +7,10 @@
 
 mod class;
 mod confirm;
+mod court;
 mod dwarf;
 mod event;
+mod glance;
 mod ledger;
 mod plan;
 mod program;

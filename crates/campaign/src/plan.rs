@@ -62,9 +62,11 @@ impl FromStr for Shard {
 /// Which violations are shown to the other readers before they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirm {
-    /// Every one.
+    /// Every one, stepped through by every reader.
     All,
-    /// The first few of each class: the rest of a class is the same complaint again.
+    /// Every one, at its address: debuggers are asked what they show there. Who disagrees is heard in full.
+    Spot,
+    /// The first few of each class, stepped through: the rest of a class is the same complaint again.
     Distinct,
     /// None: what the screening engine sees counts.
     Nothing,
@@ -76,9 +78,10 @@ impl FromStr for Confirm {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "all" => Ok(Self::All),
+            "spot" => Ok(Self::Spot),
             "distinct" => Ok(Self::Distinct),
             "none" => Ok(Self::Nothing),
-            _ => Err(format!("unknown value `{text}`; use all, distinct or none")),
+            _ => Err(format!("unknown value `{text}`; use all, spot, distinct or none")),
         }
     }
 }
@@ -161,7 +164,7 @@ impl Plan {
             policy: Policy::Gdb,
             // Comparing code with and without -g needs two more compilations per unit.
             invariants: Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect(),
-            confirm: Confirm::Distinct,
+            confirm: Confirm::Spot,
             validation: Validation::OnFinding,
             mutants: 0,
             max_steps: 20_000,

@@ -1,14 +1,14 @@
 //! One program with all its units: reference once per compiler, then each level.
 
 use crate::class::{class_of, collapse};
-use crate::confirm::{Hearing, confirmed, reader_of};
+use crate::confirm::Hearing;
+use crate::court::Court;
 use crate::dwarf;
 use crate::event::{Event, FoundEvent};
-use crate::ledger::Advice;
-use crate::plan::{Confirm, Validation};
+use crate::plan::Validation;
 use crate::run::Campaign;
 use trueline_check::{CheckError, CheckRun, Reference};
-use trueline_model::{EngineKind, Fault, Finding, OptLevel, Program, Reader, Trace};
+use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Trace};
 use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, ReaderRecord, StoreError, UnitResult};
 use trueline_toolchain::{BuildError, Compiler, Limits};
 use trueline_trace::{TraceRequest, Vars};
@@ -207,41 +207,16 @@ impl Campaign<'_> {
         reference: &Reference,
         run: &CheckRun,
     ) -> Vec<NewFinding> {
-        let mut testimonies = None;
+        let violations = collapse(&run.violations);
+        let court = Court::new(self, program, hearing, run, opt);
         let mut traces: Option<(BuildRecord, BuildRecord)> = None;
-        let screen_is_debugger = self.plan.engine != EngineKind::Native;
         let mut findings = Vec::new();
-        for violation in collapse(&run.violations) {
+        for (index, violation) in violations.iter().copied().enumerate() {
             let fault = Fault::Violation(violation.clone());
             let class = class_of(&fault, &compiler.id, program);
-            let ask = match self.plan.confirm {
-                Confirm::All => true,
-                Confirm::Nothing => false,
-                Confirm::Distinct => match self.ledger.advice(&class) {
-                    Advice::Ask => true,
-                    Advice::Accept => false,
-                    Advice::Drop => {
-                        self.count_unconfirmed();
-                        continue;
-                    }
-                },
-            };
-            let records = if ask {
-                let testimonies = testimonies.get_or_insert_with(|| hearing.ask(run, opt));
-                for (reader, reason) in self.readers.silent(testimonies) {
-                    self.warn_once(&format!("{reader:?} could not be asked: {reason}"));
-                }
-                let records = self.readers.records(violation, testimonies);
-                let yes = confirmed(&records, screen_is_debugger);
-                self.ledger.answer(&class, yes);
-                if !yes {
-                    self.count_unconfirmed();
-                    continue;
-                }
-                records
-            } else {
-                let reader = reader_of(self.plan.engine, self.plan.policy);
-                vec![ReaderRecord { reader, sees: true, detail: "the screening engine; others of this class were confirmed".to_owned() }]
+            let Some(records) = court.hear(&violations, index, &class) else {
+                self.count_unconfirmed();
+                continue;
             };
             let (_, keep) = self.ledger.keep(&class);
             let (before, after) = if keep {

@@ -135,6 +135,7 @@ pub fn run(
     let compilers: Vec<CompilerId> = plan.compilers.iter().map(|c| c.id.clone()).collect();
     reporter.event(&Event::Started { source: source.name(), compilers, levels: plan.levels.clone(), resumed });
     let result = campaign.run_threads();
+    campaign.readers.posts().dismiss();
     let totals = Totals {
         wall: started.elapsed().as_secs_f64(),
         cpu: (cpu_time().saturating_sub(cpu_before)).as_secs_f64(),

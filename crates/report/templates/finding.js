@@ -1,6 +1,16 @@
 "use strict";
 (function () {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  // The faulty line in the middle of its box, in every box that has it.
+  function focus() {
+    for (const box of document.querySelectorAll(".src")) {
+      const line = box.querySelector(".fault");
+      if (line) box.scrollTop = Math.max(0, line.offsetTop - box.offsetTop - box.clientHeight / 2);
+    }
+  }
+
+  const embedded = document.getElementById("data");
+  if (!embedded) return focus();
+  const data = JSON.parse(embedded.textContent);
 
   function pane(id, trace, start) {
     const root = document.getElementById(id);
@@ -37,10 +47,12 @@
       root.querySelector(".pos").textContent = "stop " + (at + 1) + " of " + trace.steps.length + " · line " + (number || "none") + " · " + data.strings[pc];
       root.querySelector(".stack").textContent = data.strings[stack];
       const table = document.createElement("table");
-      for (const index of vars) {
+      // The variable the fault is about comes first.
+      const about = (index) => data.variable !== null && data.strings[data.vars[index][0]] === data.variable;
+      for (const index of [...vars.filter(about), ...vars.filter((v) => !about(v))]) {
         const [name, kind, state, value] = data.vars[index];
         const row = table.insertRow();
-        if (data.variable !== null && data.strings[name] === data.variable) row.className = "fault";
+        if (about(index)) row.className = "fault";
         row.insertCell().textContent = data.strings[name];
         const text = row.insertCell();
         text.textContent = state === 0 ? "= " + data.strings[value] : ["", "optimized out", "unreadable", "not in scope"][state];
@@ -66,10 +78,12 @@
   document.getElementById("to-fault").addEventListener("click", () => {
     panes[0].show(data.ref.start);
     panes[1].show(data.opt.start);
+    focus();
   });
   document.addEventListener("keydown", (event) => {
     if (event.target.tagName === "INPUT") return;
     if (event.key === "ArrowLeft") both(-1);
     if (event.key === "ArrowRight") both(1);
   });
+  focus();
 })();

@@ -38,7 +38,8 @@ fn campaign(dir: &Path) -> Store {
         let violation = Violation {
             invariant: if index == 0 { Invariant::Line } else { Invariant::Parameter },
             file: FileName::new("a.c"),
-            line: Line(3),
+            // The first is far down: a box must scroll to show it.
+            line: Line(if index == 0 { 100 } else { 3 }),
             function: EVIL.into(),
             frames: vec![EVIL.into()],
             variable: (index == 1).then(|| EVIL.into()),
@@ -48,7 +49,8 @@ fn campaign(dir: &Path) -> Store {
             why: Some("lines 2 and 3 share 0x1001".into()),
         };
         let origin = Origin::Generated { generator: "weave".into(), seed: 1 };
-        let source = format!("int g;\nint f(int p) {{\n  return p; /* {EVIL} */\n}}\nint main(void) {{ return f(1); }}\n");
+        let tail = "/* filler */\n".repeat(120);
+        let source = format!("int g;\nint f(int p) {{\n  return p; /* {EVIL} */\n}}\nint main(void) {{ return f(1); }}\n{tail}int last;\n");
         let program = Program { name: format!("{EVIL}.c"), language: Language::C, source, origin, cflags: vec![] };
         let build = |steps: Vec<Step>| BuildRecord { command: format!("cc -g {EVIL}"), trace: Trace { steps }, shortened: false };
         let evidence = Evidence {
@@ -131,6 +133,14 @@ fn filters_findings_and_traces_work_in_a_browser() {
     assert!(dom.contains("data-count=\"1 of 2\""));
     assert!(dom.contains("data-link=\"findings/2.html\""));
     assert!(!dom.contains("<title>owned"), "a program's text ran");
+
+    let page = index.with_file_name("findings").join("1.html");
+    let script = "document.body.dataset.seen = Array.from(document.querySelectorAll('.src')).map((box) => {
+        const at = box.querySelector('.fault').getBoundingClientRect(), frame = box.getBoundingClientRect();
+        return box.scrollTop > 0 && at.top >= frame.top && at.bottom <= frame.bottom;
+    }).join();";
+    let dom = after(&browser, &page, script).expect("the browser started once already");
+    assert!(dom.contains("data-seen=\"true,true\""), "both boxes scroll to the faulty line");
 
     let page = index.with_file_name("findings").join("2.html");
     let script = "const at = (id) => document.querySelector('#' + id + ' .pos').textContent;

@@ -53,7 +53,7 @@ enum Ending {
 }
 
 /// Turns the tracer's lines into steps.
-struct Reader<'s> {
+pub(crate) struct Reader<'s> {
     sink: &'s mut dyn StepSink,
     pending: Vec<u8>,
     vars: Vec<Variable>,
@@ -64,12 +64,25 @@ struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    fn new(sink: &'s mut dyn StepSink) -> Self {
+    pub(crate) fn new(sink: &'s mut dyn StepSink) -> Self {
         let names = crate::intern::Names::default();
         Self { sink, pending: Vec::new(), vars: Vec::new(), names, last_frames: Arc::from([]), steps: 0, ending: None }
     }
 
-    fn feed(&mut self, chunk: &[u8]) -> ControlFlow<()> {
+    /// Whether the tracer has said how it ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    /// What the tracer has to complain about at its end.
+    pub(crate) fn complaint(self) -> Option<String> {
+        match self.ending? {
+            Ending::End(_) => None,
+            Ending::Program(reason) | Ending::Binary(reason) | Ending::Failure(reason) => Some(reason),
+        }
+    }
+
+    pub(crate) fn feed(&mut self, chunk: &[u8]) -> ControlFlow<()> {
         let mut rest = chunk;
         while let Some(end) = rest.iter().position(|&b| b == b'\n') {
             let (line, tail) = rest.split_at(end);

@@ -2,10 +2,11 @@
 
 use crate::debugger;
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};
+use std::path::Path;
 use trueline_model::{EngineKind, StepSink};
-use trueline_toolchain::{Tool, ToolKind, find_tool};
+use trueline_toolchain::{Job, Tool, ToolKind, find_tool};
 
-const TRACER: &str = include_str!("tracers/gdb.py");
+pub(crate) const TRACER: &str = include_str!("tracers/gdb.py");
 
 /// gdb, found once and used for every trace.
 #[derive(Clone, Debug)]
@@ -36,15 +37,15 @@ impl Engine for GdbEngine {
     }
 
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
-        let command = |job: trueline_toolchain::Job, script: &std::path::Path| {
-            job.args(["-nx", "-nh", "-batch", "-iex", "set auto-load off", "-iex", "set auto-load safe-path /nonexistent"])
-                .args(["-iex", "set debuginfod enabled off", "-iex", "set debug-file-directory /nonexistent"])
-                .arg("-x")
-                .arg(script)
-                .arg("--args")
-                .arg(&request.binary)
-                .args(&request.args)
-        };
+        let command = |job: Job, script: &Path| with_tracer(job, script).arg("--args").arg(&request.binary).args(&request.args);
         debugger::run(EngineKind::Gdb, &self.tool, TRACER, command, request, sink)
     }
+}
+
+/// gdb with a tracer, and with nothing that a user or a binary could bring along.
+pub(crate) fn with_tracer(job: Job, script: &Path) -> Job {
+    job.args(["-nx", "-nh", "-batch", "-iex", "set auto-load off", "-iex", "set auto-load safe-path /nonexistent"])
+        .args(["-iex", "set debuginfod enabled off", "-iex", "set debug-file-directory /nonexistent"])
+        .arg("-x")
+        .arg(script)
 }

@@ -14,6 +14,7 @@ mod intern;
 mod lldb;
 pub mod native;
 mod ranges;
+mod spot;
 
 #[doc(hidden)]
 pub use debugger::read_tracer_output;
@@ -22,3 +23,4 @@ pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;
 pub use native::NativeEngine;
 pub use ranges::die_ranges;
+pub use spot::{Residents, Spot, SpotRequest};

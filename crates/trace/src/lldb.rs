@@ -5,10 +5,11 @@
 
 use crate::debugger;
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};
+use std::path::Path;
 use trueline_model::{EngineKind, StepSink};
-use trueline_toolchain::{Tool, ToolKind, find_tool};
+use trueline_toolchain::{Job, Tool, ToolKind, find_tool};
 
-const TRACER: &str = include_str!("tracers/lldb.py");
+pub(crate) const TRACER: &str = include_str!("tracers/lldb.py");
 
 /// lldb, found once and used for every trace.
 #[derive(Clone, Debug)]
@@ -39,10 +40,12 @@ impl Engine for LldbEngine {
     }
 
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
-        let command = |job: trueline_toolchain::Job, script: &std::path::Path| {
-            let import = format!("command script import {}", script.display());
-            job.args(["--no-lldbinit", "--batch", "-O", "settings set target.load-script-from-symbol-file false", "-o"]).arg(import)
-        };
-        debugger::run(EngineKind::Lldb, &self.tool, TRACER, command, request, sink)
+        debugger::run(EngineKind::Lldb, &self.tool, TRACER, with_tracer, request, sink)
     }
+}
+
+/// lldb with a tracer, and with nothing that a user or a binary could bring along.
+pub(crate) fn with_tracer(job: Job, script: &Path) -> Job {
+    let import = format!("command script import {}", script.display());
+    job.args(["--no-lldbinit", "--batch", "-O", "settings set target.load-script-from-symbol-file false", "-o"]).arg(import)
 }

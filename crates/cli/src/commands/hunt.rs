@@ -61,8 +61,9 @@ pub struct Args {
     /// Invariants to check. [default: all but codegen]
     #[arg(long = "invariant", value_name = "NAME", value_delimiter = ',')]
     invariants: Vec<Invariant>,
-    /// Which violations gdb, lldb and the other readings must see too: all, distinct (the first of each class) or none.
-    #[arg(long, default_value = "distinct")]
+    /// How gdb, lldb and the other readings are asked: spot (about every violation, at its address), all (every build with
+    /// a violation is stepped through by each), distinct (the first of each class so) or none.
+    #[arg(long, default_value = "spot")]
     confirm: Confirm,
     /// When programs pass the validity filter: on-finding, every or none.
     #[arg(long, default_value = "on-finding")]

@@ -68,7 +68,7 @@ pub fn verdict_sentence(verdict: Option<Verdict>) -> &'static str {
         Some(Verdict::Compiler) => "All readers see it: the debug information is wrong, and the compiler wrote it.",
         Some(Verdict::Debugger) => "A debugger shows it although the debug information, read by that debugger's own rules, does not.",
         Some(Verdict::Ambiguous) => "Not all readers see it: the debug information can be read both ways.",
-        None => "Only one reader was asked: others of the same class were confirmed.",
+        None => "Only one reader was asked, or only one could answer.",
     }
 }
 

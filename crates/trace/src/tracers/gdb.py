@@ -1,6 +1,8 @@
 """Steps a program inside gdb and writes what gdb shows as JSON Lines to the original standard output.
 
-The configuration comes as JSON in TRUELINE_TRACER. Lines written:
+The configuration comes as JSON in TRUELINE_TRACER. A configuration {"resident": true} makes the tracer stay: each line of
+standard input is then a configuration of its own with "spots", a list of [link-time address, most hits], and the program
+is stopped there instead of being stepped; with no hits the address is read without running the program. Lines written:
   {"var": [name, kind, decl_line, type, holds_pointer]}      the next variable id (counted from 0)
   {"file": f, "line": n, "pc": p, "frames": [[function, inlined, file, line]...], "vars": [[id, state, value]...]}
   and one last line: {"end": "finished" | "cut-off"}, {"bad": what the program did}, {"binary": what is wrong with the
@@ -8,6 +10,7 @@ The configuration comes as JSON in TRUELINE_TRACER. Lines written:
 """
 import json
 import os
+import shlex
 import struct
 import traceback
 
@@ -17,9 +20,10 @@ LEAVES = 256  # scalars of one aggregate that are rendered; the rest is `...`
 
 # gdb's chatter and the program's output go nowhere; only our lines reach the reader. A dup is not inherited.
 OUT = os.fdopen(os.dup(1), "w", buffering=1 << 16)
+QUESTIONS = os.dup(0)
 null = os.open("/dev/null", os.O_RDWR)
-os.dup2(null, 1)
-os.dup2(null, 2)
+for standard in (0, 1, 2):
+    os.dup2(null, standard)
 
 
 def emit(record):
@@ -148,6 +152,7 @@ class Tracer:
         self.bias = 0
         self.started = False
         self.spawned = False
+        self.spots = {}     # address -> [breakpoint, hits left]
 
     def is_user(self, symtab):
         if symtab is None:
@@ -173,6 +178,10 @@ class Tracer:
             run(command)
         gdb.events.exited.connect(self.on_exit)
         gdb.events.stop.connect(self.on_stop)
+
+    def start(self):
+        """To the beginning of main."""
+        run = lambda command: gdb.execute(command, to_string=True)
         self.skip_other_files()
         run("start")
         try:
@@ -202,8 +211,9 @@ class Tracer:
         if isinstance(event, gdb.SignalEvent):
             self.signal = event.stop_signal
         elif isinstance(event, gdb.BreakpointEvent) and self.started:
-            # Past main only the thread guard is set.
-            self.spawned = True
+            # Past main only the thread guard is set, and the spots.
+            ours = [spot[0] for spot in self.spots.values()]
+            self.spawned |= not any(b in ours for b in event.breakpoints)
 
     def run(self, command):
         try:
@@ -308,7 +318,7 @@ class Tracer:
                 frame = frame.older()
             except gdb.error:
                 return found
-        return None
+        return None if self.main is not None else found
 
     def ended(self):
         if self.exit is not None or gdb.selected_inferior().pid == 0:
@@ -322,8 +332,89 @@ class Tracer:
             raise BadProgram(verb + where)
         return False
 
+    def emit_stop(self, frame, sal, frames):
+        emit({
+            "file": self.full(sal.symtab), "line": sal.line, "pc": frame.pc() - self.bias,
+            "frames": frames, "vars": self.variables(frame) if self.config["vars"] else [],
+        })
+
+    def read(self, pc):
+        """What gdb has to say about an address of a program that does not run: line, inlined functions, names in scope."""
+        sal = gdb.find_pc_line(pc)
+        if sal.symtab is None or not self.is_user(sal.symtab):
+            return
+        frames, names = [], []
+        block = gdb.block_for_pc(pc)
+        while block is not None and not (block.is_static or block.is_global):
+            if not frames:
+                names += [[number, "o"] for number, _, _ in self.symbols_of(block, False)]
+            if block.function is not None:
+                # Where an inlined function was called from is known to frames alone.
+                line = 0 if frames else sal.line
+                frames.append([block.function.name, 0, self.full(sal.symtab), line])
+            block = block.superblock
+        for frame in frames[:-1]:
+            frame[1] = 1
+        emit({"file": self.full(sal.symtab), "line": sal.line, "pc": pc, "frames": frames, "vars": names})
+
+    def look(self):
+        """Stops at the spots only. One `step` after each stop: at the entry of an inlined function it goes in without moving."""
+        self.setup()
+        run = lambda command: gdb.execute(command, to_string=True)
+        run("file " + self.config["binary"])
+        self.main = None
+        for address, hits in self.config["spots"]:
+            if hits == 0:
+                self.read(address)
+        if not any(hits for _, hits in self.config["spots"]):
+            return "finished"
+        run("set args " + shlex.join(self.config["args"]))
+        run("starti")
+        self.bias = self.load_bias()
+        for address, hits in self.config["spots"]:
+            if hits > 0:
+                self.spots[address] = [gdb.Breakpoint("*%d" % (address + self.bias), internal=True), hits]
+        self.started = True
+        self.signal = None
+        self.run("continue")
+        while not self.ended():
+            pc = gdb.newest_frame().pc() - self.bias
+            spot = self.spots.get(pc)
+            if spot is None or spot[1] == 0:
+                self.run("continue")
+                continue
+            spot[1] -= 1
+            if spot[1] == 0:
+                spot[0].enabled = False
+            for _ in range(8):
+                frame = gdb.newest_frame()
+                sal = frame.find_sal()
+                if sal.symtab is not None and self.is_user(sal.symtab):
+                    self.emit_stop(frame, sal, self.frames())
+                self.run("step")
+                if self.ended() or gdb.newest_frame().pc() - self.bias != pc:
+                    break
+            if all(left == 0 for _, left in self.spots.values()):
+                break
+            # A step that ended on another spot has hit it.
+            if not self.ended() and gdb.newest_frame().pc() - self.bias not in self.spots:
+                self.run("continue")
+        return "finished"
+
+    def close(self):
+        gdb.events.exited.disconnect(self.on_exit)
+        gdb.events.stop.disconnect(self.on_stop)
+        for breakpoint, _ in self.spots.values():
+            breakpoint.delete()
+        for inferior in gdb.inferiors():
+            try:
+                gdb.execute("kill inferiors %d" % inferior.num, to_string=True)
+            except gdb.error:
+                pass
+
     def trace(self):
         self.setup()
+        self.start()
         if gdb.selected_inferior().pid == 0:
             raise BadProgram("ended before main")
         if self.ended():
@@ -336,7 +427,6 @@ class Tracer:
             raise NoDebugInfo("main has no debug information")
         self.main = frame.function().name
         steps = 0
-        want_vars = self.config["vars"]
         while True:
             frame = gdb.newest_frame()
             sal = frame.find_sal()
@@ -345,10 +435,7 @@ class Tracer:
                 frames = self.frames()
                 if frames is None:
                     return "finished"
-                emit({
-                    "file": self.full(sal.symtab), "line": sal.line, "pc": frame.pc() - self.bias,
-                    "frames": frames, "vars": self.variables(frame) if want_vars else [],
-                })
+                self.emit_stop(frame, sal, frames)
                 steps += 1
                 if steps >= self.config["max_steps"]:
                     return "cut-off"
@@ -362,14 +449,10 @@ class Tracer:
                 return "finished"
 
 
-def main():
-    global UNSIGNED
-    config = json.loads(os.environ["TRUELINE_TRACER"])
+def answer(config):
+    tracer = Tracer(config)
     try:
-        gdb.execute("set language c", to_string=True)
-        UNSIGNED = gdb.parse_and_eval("(unsigned long)0").type
-        gdb.execute("set language auto", to_string=True)
-        emit({"end": Tracer(config).trace()})
+        emit({"end": tracer.look() if "spots" in config else tracer.trace()})
     except BadProgram as bad:
         emit({"bad": str(bad)})
     except NoDebugInfo as error:
@@ -377,11 +460,23 @@ def main():
     except BaseException as error:
         emit({"error": "%s: %s" % (type(error).__name__, error), "trace": traceback.format_exc()})
     OUT.flush()
-    for inferior in gdb.inferiors():
-        try:
-            gdb.execute("kill inferiors %d" % inferior.num, to_string=True)
-        except gdb.error:
-            pass
+    tracer.close()
+
+
+def main():
+    global UNSIGNED
+    config = json.loads(os.environ["TRUELINE_TRACER"])
+    try:
+        gdb.execute("set language c", to_string=True)
+        UNSIGNED = gdb.parse_and_eval("(unsigned long)0").type
+        gdb.execute("set language auto", to_string=True)
+        if config.get("resident"):
+            for line in os.fdopen(QUESTIONS):
+                answer(json.loads(line))
+        else:
+            answer(config)
+    except BaseException as error:
+        emit({"error": "%s: %s" % (type(error).__name__, error), "trace": traceback.format_exc()})
     OUT.flush()
     os._exit(0)
 

@@ -14,9 +14,10 @@ SPAWNERS = ("fork", "vfork", "_Fork", "clone", "clone3", "posix_spawn", "posix_s
 
 # lldb's chatter and the program's output go nowhere; only our lines reach the reader. A dup is not inherited.
 OUT = os.fdopen(os.dup(1), "w", buffering=1 << 16)
+QUESTIONS = os.dup(0)
 null = os.open("/dev/null", os.O_RDWR)
-os.dup2(null, 1)
-os.dup2(null, 2)
+for standard in (0, 1, 2):
+    os.dup2(null, standard)
 
 
 def emit(record):
@@ -139,6 +140,8 @@ class Tracer:
         self.user = set(config["user_files"])
         self.vars = {}       # descriptor -> id
         self.pointers = {}   # type name -> holds a pointer
+        self.debugger = None
+        self.process = None
 
     def is_user(self, spec):
         name = spec.GetFilename()
@@ -162,8 +165,8 @@ class Tracer:
         self.target = self.debugger.CreateTarget(self.config["binary"], None, None, False, error)
         if not self.target.IsValid():
             raise RuntimeError("lldb does not load the binary: %s" % error.GetCString())
-        if self.target.BreakpointCreateByName("main").GetNumLocations() == 0:
-            raise RuntimeError("there is no function main")
+
+    def launch(self):
         info = lldb.SBLaunchInfo(self.config["args"])
         info.SetEnvironmentEntries([], False)
         info.SetLaunchFlags(lldb.eLaunchFlagDisableASLR)
@@ -171,6 +174,7 @@ class Tracer:
         info.AddOpenFileAction(0, "/dev/null", True, False)
         info.AddOpenFileAction(1, "/dev/null", False, True)
         info.AddOpenFileAction(2, "/dev/null", False, True)
+        error = lldb.SBError()
         self.process = self.target.Launch(info, error)
         if error.Fail() or not self.process.IsValid():
             raise RuntimeError("lldb does not start the program: %s" % error.GetCString())
@@ -199,6 +203,20 @@ class Tracer:
         except Unreadable:
             return "u", None
 
+    def describe(self, value, kind="local"):
+        """The id of a variable."""
+        type_name = value.GetTypeName() or ""
+        pointer = self.pointers.get(type_name)
+        if pointer is None:
+            pointer = self.pointers[type_name] = holds_pointer(value.GetType())
+        name = (value.GetName() or "").removeprefix("::")
+        descriptor = (name, kind, value.GetDeclaration().GetLine(), type_name, pointer)
+        number = self.vars.get(descriptor)
+        if number is None:
+            number = self.vars[descriptor] = len(self.vars)
+            emit({"var": descriptor})
+        return number
+
     def variables(self, frame):
         out = []
         for value in frame.GetVariables(True, True, True, True, lldb.eNoDynamicValues):
@@ -211,16 +229,7 @@ class Tracer:
                 kind = "global"
                 if not self.is_user(value.GetDeclaration().GetFileSpec()):
                     continue
-            type_name = value.GetTypeName() or ""
-            pointer = self.pointers.get(type_name)
-            if pointer is None:
-                pointer = self.pointers[type_name] = holds_pointer(value.GetType())
-            name = (value.GetName() or "").removeprefix("::")
-            descriptor = (name, kind, value.GetDeclaration().GetLine(), type_name, pointer)
-            number = self.vars.get(descriptor)
-            if number is None:
-                number = self.vars[descriptor] = len(self.vars)
-                emit({"var": descriptor})
+            number = self.describe(value, kind)
             state, text = self.observe(value)
             out.append([number, state] if text is None else [number, state, text])
         return out
@@ -238,7 +247,7 @@ class Tracer:
                     found.append([name, 1 if inlined else 0, self.full(spec) if spec.GetFilename() else None, entry.GetLine()])
                 if name == self.main and not inlined:
                     return found
-        return None
+        return None if self.main is not None else found
 
     def ended(self):
         """True when the program is over; complains when it did what closed programs do not do."""
@@ -262,9 +271,87 @@ class Tracer:
             raise BadProgram("starts another process or thread")
         return False
 
+    def emit_stop(self, frame, entry, frames):
+        emit({
+            "file": self.full(entry.GetFileSpec()), "line": entry.GetLine(), "pc": frame.GetPC() - self.bias,
+            "frames": frames, "vars": self.variables(frame) if self.config["vars"] else [],
+        })
+
+    def read(self, pc, place):
+        """What lldb has to say about an address of a program that does not run: line, inlined functions, names in scope."""
+        entry = place.GetLineEntry()
+        spec = entry.GetFileSpec()
+        if not self.is_user(spec):
+            return
+        frames, names = [], []
+        line, file = entry.GetLine(), self.full(spec)
+        block = place.GetBlock()
+        while block.IsValid():
+            if not frames:
+                names += [[self.describe(value), "o"] for value in block.GetVariables(self.target, True, True, True)]
+            if block.IsInlined():
+                frames.append([block.GetInlinedName(), 1, file, line])
+                line, file = block.GetInlinedCallSiteLine(), self.full(block.GetInlinedCallSiteFile())
+            block = block.GetParent()
+        frames.append([place.GetFunction().GetName() or "", 0, file, line])
+        emit({"file": self.full(spec), "line": entry.GetLine(), "pc": pc, "frames": frames, "vars": names})
+
+    def look(self):
+        """Stops at the spots only. One step after each stop: at the entry of an inlined function it goes in without moving."""
+        self.guards = set()
+        self.main = None
+        self.setup()
+        left, breakpoints = {}, {}
+        module = self.target.GetModuleAtIndex(0)
+        for address, hits in self.config["spots"]:
+            place = module.ResolveFileAddress(address)
+            if hits == 0:
+                self.read(address, place)
+            else:
+                breakpoints[address] = self.target.BreakpointCreateBySBAddress(place)
+                left[address] = hits
+        if not left:
+            return "finished"
+        self.launch()
+        if self.ended():
+            return "finished"
+        self.bias = self.load_bias()
+        while not self.ended():
+            thread = self.process.GetSelectedThread()
+            pc = thread.GetFrameAtIndex(0).GetPC() - self.bias
+            if not left.get(pc):
+                self.process.Continue()
+                continue
+            left[pc] -= 1
+            if left[pc] == 0:
+                breakpoints[pc].SetEnabled(False)
+            for _ in range(8):
+                frame = thread.GetFrameAtIndex(0)
+                entry = frame.GetLineEntry()
+                if self.is_user(entry.GetFileSpec()):
+                    self.emit_stop(frame, entry, self.frames(thread))
+                thread.StepInto()
+                if self.ended() or thread.GetFrameAtIndex(0).GetPC() - self.bias != pc:
+                    break
+            if not any(left.values()):
+                break
+            if not self.ended() and thread.GetFrameAtIndex(0).GetPC() - self.bias not in left:
+                self.process.Continue()
+        return "finished"
+
+    def close(self):
+        if self.process is not None:
+            self.process.Kill()
+        if self.debugger is not None:
+            lldb.SBDebugger.Destroy(self.debugger)
+            lldb.SBDebugger.MemoryPressureDetected()
+
     def trace(self):
         self.guards = set()
         self.setup()
+        if self.target.BreakpointCreateByName("main").GetNumLocations() == 0:
+            raise RuntimeError("there is no function main")
+        self.launch()
         while True:
             if self.ended():
                 raise BadProgram("ended before main")
@@ -290,10 +377,7 @@ class Tracer:
                 frames = self.frames(thread)
                 if frames is None:
                     return "finished"
-                emit({
-                    "file": self.full(entry.GetFileSpec()), "line": entry.GetLine(), "pc": frame.GetPC() - self.bias,
-                    "frames": frames, "vars": self.variables(frame) if self.config["vars"] else [],
-                })
+                self.emit_stop(frame, entry, frames)
                 steps += 1
                 if steps >= self.config["max_steps"]:
                     return "cut-off"
@@ -307,20 +391,28 @@ class Tracer:
                 return "finished"
 
 
-def main():
-    config = json.loads(os.environ["TRUELINE_TRACER"])
+def answer(config):
     tracer = Tracer(config)
     try:
-        emit({"end": tracer.trace()})
+        emit({"end": tracer.look() if "spots" in config else tracer.trace()})
     except BadProgram as bad:
         emit({"bad": str(bad)})
     except BaseException as error:
         emit({"error": "%s: %s" % (type(error).__name__, error), "trace": traceback.format_exc()})
     OUT.flush()
     try:
-        tracer.process.Kill()
+        tracer.close()
     except BaseException:
         pass
+
+
+def main():
+    config = json.loads(os.environ["TRUELINE_TRACER"])
+    if config.get("resident"):
+        for line in os.fdopen(QUESTIONS):
+            answer(json.loads(line))
+    else:
+        answer(config)
     os._exit(0)
 
 
