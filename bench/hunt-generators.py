@@ -18,7 +18,7 @@ parser.add_argument("--log", default="target/hunt-generators.jsonl")
 parser.add_argument("--opt", default="-Og,-O2,-O3")
 parser.add_argument("sources", nargs="*")
 args = parser.parse_args()
-sources = args.sources or ["weave", "csmith", "csmith-default", "weave+mutate", "csmith+mutate"]
+sources = args.sources or ["weave", "csmith", "csmith-default", "weave+mutate", "csmith+mutate", "csmith-default+mutate"]
 if not args.sources and shutil.which("yarpgen"):
     sources += ["yarpgen", "yarpgen+mutate"]
 
@@ -31,7 +31,7 @@ def one_run(source, number):
         while cpu < args.budget:
             command = [args.trueline, "hunt", "--generator", name, "--cc", "gcc-12,clang-16", f"--opt={args.opt}", "--confirm", "none",
                        "--no-report", "--json", "--jobs", "1", "--max-steps", "5000", "--seeds", f"{seed}..{seed + args.slice}", "--db", db]
-            command += ["--mutate", "2"] if mutate else []
+            command += ["--mutate", "4", "--minimize", "none"] if mutate else []
             out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             cpu += json.loads(out.strip().splitlines()[-1])["totals"]["cpu"]
             seed += args.slice

@@ -3,7 +3,8 @@
 
 line       gcov of the same source at -O0: the line has no code there, or none that was executed
 scope      the source text alone: the stop's line is outside the block that declares the variable
-parameter  -O0 instrumentation: the variable is printed before every statement of its function; the shown value never comes
+parameter  -O0 instrumentation: the variable is printed before every statement of its scope, at the end of every block and
+           whenever a loop's condition is evaluated; the shown value never comes
 value      the same for a local variable
 backtrace  -O0 instrumentation: entry and exit of functions keep a stack, every statement prints it; the shown frame is
            never on it at that line
@@ -72,10 +73,23 @@ def function_of(lines, number):
 STATEMENT = re.compile(r"^\s+(?!\?|:|case\b|default\b|}|else\b|struct\b|goto\b.*|out_|again_)(?=.*[;{]\s*$)")
 
 
+LOOP = re.compile(r"^(\s*(?:} )?while \()(.*)(\)(?:;| {)\s*)$")
+FOR = re.compile(r"^(\s*for \([^;]*;)([^;]*)(;[^;]*\) {\s*)$")
+
+
 def probed(lines, first, last, probe):
-    """The text with a probe before every statement of these lines that starts one."""
+    """The text with a probe before every statement of these lines that starts one, at the end of blocks and in the conditions
+    of loops, so that a value that no statement meets any more is printed too."""
     out = []
     for number, line in enumerate(lines, 1):
+        if first <= number <= last:
+            # The variable of a `for` exists in its own condition; what a block declares is gone in the condition after it.
+            loop = FOR.match(line) or (number > first and LOOP.match(line))
+            if loop and not (line.lstrip().startswith("}") and number == last):
+                line = f"{loop.group(1)}({{ {probe(number)} 1; }}) && ({loop.group(2).strip() or 1}){loop.group(3)}"
+            if number > first and re.match(r"^\s*}", line) and not line.rstrip().endswith("};") and number > 1 and lines[number - 2].rstrip().endswith((";", "}")):
+                out.append(f"{probe(number)} {line}")
+                continue
         starts = first < number <= last and STATEMENT.match(line) and not line.strip().startswith(("} ", "{"))
         inside = number >= 2 and lines[number - 2].rstrip().endswith((";", "{", "}"))
         braceless = number >= 2 and re.match(r"^\s+if \(.*\)$", lines[number - 2])
@@ -137,7 +151,6 @@ def judge_value(program, v, work):
     if ran is None or ran.returncode:
         return None
     values = set(re.findall(r"^@(-?\d+)$", ran.stdout, re.M))
-    # The value a last assignment leaves behind is seen by no later statement: count assignments' results too.
     return str(v["value"]) not in values if values else None
 
 

@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 use std::time::Duration;
-use trueline_model::{EngineKind, Invariant, OptLevel, Policy, Program};
+use trueline_model::{EngineKind, Interesting, Invariant, OptLevel, Policy, Program};
+use trueline_store::Minimal;
 use trueline_toolchain::Compiler;
 
 /// Numbers of programs: from `first`, up to but without `end`.
@@ -111,10 +112,34 @@ impl FromStr for Validation {
     }
 }
 
+/// Which findings on variants are reduced to the changes they need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Minimize {
+    /// The first of each class: it takes some twenty builds.
+    Distinct,
+    /// None.
+    Nothing,
+}
+
+impl FromStr for Minimize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "distinct" => Ok(Self::Distinct),
+            "none" => Ok(Self::Nothing),
+            _ => Err(format!("unknown value `{text}`; use distinct or none")),
+        }
+    }
+}
+
 /// Makes variants of a program that mean the same; the command line fills it in.
 pub trait Mutate: Sync {
     /// Up to `count` variants of a program; the same program gives the same variants.
     fn variants(&self, program: &Program, count: u32) -> Result<Vec<Program>, String>;
+
+    /// Variant `number` (from 1) of a program with only the changes without which it is no longer interesting.
+    fn minimal(&self, program: &Program, number: u32, interesting: &dyn Interesting) -> Result<Minimal, String>;
 }
 
 /// A campaign.
@@ -143,6 +168,8 @@ pub struct Plan {
     pub validation: Validation,
     /// Variants per program.
     pub mutants: u32,
+    /// For which findings on variants the changes they need are looked for.
+    pub minimize: Minimize,
     /// Stops after which a trace is cut off: programs above are dropped.
     pub max_steps: u64,
     /// Flags for every compilation.
@@ -167,6 +194,7 @@ impl Plan {
             confirm: Confirm::Spot,
             validation: Validation::OnFinding,
             mutants: 0,
+            minimize: Minimize::Distinct,
             max_steps: 20_000,
             cflags: Vec::new(),
         }

@@ -16,6 +16,17 @@ use trueline_trace::{TraceRequest, Vars};
 /// Stops kept of a trace for a finding's page; programs here make a few hundred.
 const KEPT_STEPS: u64 = 1500;
 
+/// A program under test and where it comes from.
+#[derive(Clone, Copy)]
+pub(crate) struct Specimen<'p> {
+    /// Its number.
+    pub key: &'p ProgramKey,
+    /// The program.
+    pub program: &'p Program,
+    /// What it was mutated from; itself when it was not.
+    pub original: &'p Program,
+}
+
 /// How the work on a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -28,7 +39,7 @@ pub enum Progress {
 }
 
 /// What came of one compiler's reference or of one unit.
-enum Trouble {
+pub(crate) enum Trouble {
     /// A fault of the compiler: a finding.
     Fault(Box<Fault>),
     /// The program is to blame.
@@ -56,11 +67,13 @@ fn trouble(error: CheckError) -> Trouble {
 
 impl Campaign<'_> {
     /// Does every open unit of a program.
-    pub(crate) fn work_on(&self, key: &ProgramKey, program: &Program, units: &[PlannedUnit]) -> Result<Progress, StoreError> {
+    /// `validated` says whether the family of the program is known to be valid, and learns it.
+    pub(crate) fn work_on(&self, specimen: &Specimen<'_>, units: &[PlannedUnit], validated: &mut bool) -> Result<Progress, StoreError> {
+        let Specimen { key, program, .. } = *specimen;
         if self.plan.validation == Validation::Every && !self.passes_filter(key, program)? {
             return Ok(Progress::Rejected);
         }
-        let mut validated = self.plan.validation != Validation::OnFinding || self.trusted;
+        *validated |= self.plan.validation != Validation::OnFinding || self.trusted;
         for (index, compiler) in self.plan.compilers.iter().enumerate() {
             let mine: Vec<&PlannedUnit> = units.iter().filter(|u| u.compiler == index).collect();
             if mine.is_empty() {
@@ -78,7 +91,7 @@ impl Campaign<'_> {
                         if self.stopping() {
                             return Ok(Progress::Interrupted);
                         }
-                        let progress = self.do_unit(key, program, compiler, unit, &hearing, &reference, share, &mut validated)?;
+                        let progress = self.do_unit(specimen, compiler, unit, &hearing, &reference, share, validated)?;
                         if progress != Progress::Done {
                             return Ok(progress);
                         }
@@ -113,7 +126,7 @@ impl Campaign<'_> {
         Ok(Progress::Done)
     }
 
-    fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, Trouble> {
+    pub(crate) fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, Trouble> {
         let first = self.checker.reference(program, compiler).map_err(trouble);
         match first {
             // Once more: a debugger that died need not die again.
@@ -122,11 +135,21 @@ impl Campaign<'_> {
         }
     }
 
+    /// Builds and judges one level.
+    pub(crate) fn attempt(
+        &self,
+        program: &Program,
+        reference: &Reference,
+        compiler: &Compiler,
+        opt: OptLevel,
+    ) -> Result<CheckRun, Trouble> {
+        self.checker.check(program, reference, compiler, opt, &[]).map_err(trouble)
+    }
+
     #[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the list
     fn do_unit(
         &self,
-        key: &ProgramKey,
-        program: &Program,
+        specimen: &Specimen<'_>,
         compiler: &Compiler,
         unit: &PlannedUnit,
         hearing: &Hearing<'_>,
@@ -134,12 +157,13 @@ impl Campaign<'_> {
         share: f64,
         validated: &mut bool,
     ) -> Result<Progress, StoreError> {
-        let mut attempt = self.checker.check(program, reference, compiler, unit.opt, &[]).map_err(trouble);
+        let Specimen { key, program, .. } = *specimen;
+        let mut attempt = self.attempt(program, reference, compiler, unit.opt);
         if let Err(Trouble::Fail(reason)) = &attempt {
             if !self.fail(program, compiler, unit, reason)? {
                 return Ok(Progress::Done);
             }
-            attempt = self.checker.check(program, reference, compiler, unit.opt, &[]).map_err(trouble);
+            attempt = self.attempt(program, reference, compiler, unit.opt);
         }
         let base = reference.compile_cpu.as_secs_f64() * share;
         let trace_base = reference.trace_cpu.as_secs_f64() * share;
@@ -158,11 +182,12 @@ impl Campaign<'_> {
                     }
                     *validated = true;
                 }
-                (result, self.judge(program, compiler, unit.opt, hearing, reference, &run))
+                (result, self.judge(specimen, compiler, unit.opt, hearing, reference, &run))
             }
             Err(Trouble::Fault(fault)) => {
-                // Wrong code from a program that is itself wrong is nobody's fault but the program's.
-                if matches!(*fault, Fault::WrongCode { .. }) && !*validated {
+                // Wrong code from a program that is itself wrong is nobody's fault but the program's. A variant is as valid as its
+                // seed if our mutation is right, which is not what a complaint about a compiler should rest on.
+                if matches!(*fault, Fault::WrongCode { .. }) && (!*validated || key.mutation > 0) {
                     if !self.passes_filter(key, program)? {
                         return Ok(Progress::Rejected);
                     }
@@ -170,12 +195,14 @@ impl Campaign<'_> {
                 }
                 let command = reference.commands.first().map_or("", String::as_str);
                 let result = UnitResult { cpu: base + trace_base, compile_cpu: base, ..UnitResult::default() };
-                (result, vec![self.plain_finding(&fault, program, compiler, unit.opt, command)])
+                let mut finding = self.plain_finding(&fault, program, compiler, unit.opt, command);
+                finding.evidence.minimal = self.minimal(specimen, compiler, unit.opt, &finding.class);
+                (result, vec![finding])
             }
             Err(Trouble::Reject(reason)) => {
                 // The reference ran well: this build behaves otherwise, which is the compiler's doing unless
                 // the program is invalid.
-                if !*validated && !self.passes_filter(key, program)? {
+                if (!*validated || key.mutation > 0) && !self.passes_filter(key, program)? {
                     return Ok(Progress::Rejected);
                 }
                 *validated = true;
@@ -200,13 +227,14 @@ impl Campaign<'_> {
     /// Turns violations into findings: asks the other readers where the plan wants it, keeps the evidence.
     fn judge(
         &self,
-        program: &Program,
+        specimen: &Specimen<'_>,
         compiler: &Compiler,
         opt: OptLevel,
         hearing: &Hearing<'_>,
         reference: &Reference,
         run: &CheckRun,
     ) -> Vec<NewFinding> {
+        let program = specimen.program;
         let violations = collapse(&run.violations);
         let court = Court::new(self, program, hearing, run, opt);
         let mut traces: Option<(BuildRecord, BuildRecord)> = None;
@@ -218,7 +246,7 @@ impl Campaign<'_> {
                 self.count_unconfirmed();
                 continue;
             };
-            let (_, keep) = self.ledger.keep(&class);
+            let (is_first, keep) = self.ledger.keep(&class);
             let (before, after) = if keep {
                 traces
                     .get_or_insert_with(|| {
@@ -232,7 +260,9 @@ impl Campaign<'_> {
                 (true, Some(pc)) => dwarf::explain(&run.binary, pc, violation.variable.as_deref()),
                 _ => Vec::new(),
             };
-            let evidence = Evidence { program: program.clone(), reference: before, optimized: after, readers: records.clone(), dwarf };
+            let minimal = if is_first { self.minimal(specimen, compiler, opt, &class) } else { None };
+            let evidence =
+                Evidence { program: program.clone(), reference: before, optimized: after, readers: records.clone(), dwarf, minimal };
             findings.push(NewFinding { finding: finding_of(fault, compiler, opt, &records), class, evidence });
         }
         findings
@@ -268,6 +298,7 @@ impl Campaign<'_> {
             optimized: build(command),
             readers: Vec::new(),
             dwarf: Vec::new(),
+            minimal: None,
         };
         NewFinding { finding: finding_of(fault.clone(), compiler, opt, &[]), class, evidence }
     }

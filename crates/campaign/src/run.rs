@@ -4,7 +4,7 @@ use crate::confirm::Readers;
 use crate::event::{Event, Reporter, Totals};
 use crate::ledger::Ledger;
 use crate::plan::{Mutate, Plan};
-use crate::program::Progress;
+use crate::program::{Progress, Specimen};
 use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -58,6 +58,8 @@ pub enum CampaignError {
 struct Family {
     original: Option<Program>,
     variants: Option<Result<Vec<Program>, String>>,
+    /// Whether one of them passed the filter.
+    validated: bool,
 }
 
 /// A campaign under way, shared by its threads.
@@ -69,7 +71,7 @@ pub(crate) struct Campaign<'a> {
     pub readers: Readers,
     pub ledger: Ledger,
     pub trusted: bool,
-    mutator: Option<&'a dyn Mutate>,
+    pub mutator: Option<&'a dyn Mutate>,
     reporter: &'a dyn Reporter,
     stop: &'a AtomicBool,
     deadline: Option<Instant>,
@@ -115,7 +117,7 @@ pub fn run(
         readers: Readers::beside(&options),
         checker: Checker::new(options)?,
         ledger: Ledger::default(),
-        trusted: source.trusted() && mutator.is_none(),
+        trusted: source.trusted(),
         mutator,
         reporter,
         stop,
@@ -236,7 +238,12 @@ impl Campaign<'_> {
                 }
             };
             self.source_failures.store(0, Ordering::SeqCst);
-            let worked = catch_unwind(AssertUnwindSafe(|| self.work_on(&key, &program, &units)));
+            // A variant means what its seed means: one of the family stands for all.
+            let mut validated = family.validated;
+            let original = family.original.as_ref().unwrap_or(&program);
+            let specimen = Specimen { key: &key, program: &program, original };
+            let worked = catch_unwind(AssertUnwindSafe(|| self.work_on(&specimen, &units, &mut validated)));
+            family.validated = validated;
             match worked {
                 Ok(Ok(Progress::Done)) => {
                     self.programs.fetch_add(1, Ordering::SeqCst);

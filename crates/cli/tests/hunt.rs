@@ -84,12 +84,55 @@ fn two_processes_share_one_database() {
 }
 
 #[test]
+fn variants_are_hunted_and_their_findings_know_the_insertions_they_need() {
+    let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok();
+    if !has("clang-16") && !has("clang") {
+        return println!("skipped: profiling needs clang");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("a.db");
+    let output = trueline()
+        .args(["hunt", "--cc", "gcc", "--opt=-O2", "--seeds", "3..5", "--mutate", "2", "--jobs", "1", "--confirm", "none", "--db"])
+        .arg(&db)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let store = Store::open(&db).unwrap();
+    let counts = store.counts().unwrap();
+    assert_eq!((counts.programs, counts.rejected, counts.units_in("done")), (6, 0, 6), "{counts:?}");
+    let mut first_seen = std::collections::HashSet::new();
+    for record in store.findings().unwrap() {
+        let is_first = first_seen.insert(record.class.clone());
+        let evidence = store.evidence(&record).unwrap().unwrap();
+        match evidence.minimal {
+            // Whoever removes one of these loses the fault; they are part of the variant that was tested.
+            Some(minimal) => {
+                assert!(record.program.mutation > 0 && is_first, "{record:?}");
+                assert!(minimal.insertions.iter().all(|i| ["fcb", "tg", "tcb", "dead"].contains(&&*i.strategy)));
+                assert!(minimal.program.source.len() <= evidence.program.source.len() + 200);
+            }
+            None => assert!(record.program.mutation == 0 || !is_first, "{record:?}"),
+        }
+    }
+}
+
+#[test]
 fn bad_input_is_told_in_words_with_exit_code_2() {
     let dir = tempfile::tempdir().unwrap();
     let garbage = dir.path().join("garbage.db");
     std::fs::write(&garbage, "not a database".repeat(500)).unwrap();
     let text = error_of(&trueline().args(["hunt", "--cc", "gcc", "--seeds", "1..2", "--db"]).arg(&garbage).output().unwrap());
     assert!(text.contains("not a campaign database or is damaged"), "{text}");
+    let newer = dir.path().join("newer.db");
+    drop(Store::open(&newer).unwrap());
+    let bumped = Command::new("python3")
+        .args(["-c", "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version = 99'); c.commit()"])
+        .arg(&newer)
+        .status();
+    if bumped.is_ok_and(|status| status.success()) {
+        let text = error_of(&trueline().args(["hunt", "--cc", "gcc", "--seeds", "1..2", "--db"]).arg(&newer).output().unwrap());
+        assert!(text.contains("newer"), "{text}");
+    }
     let text = error_of(&trueline().args(["report", "--db", "/nonexistent/hunt.db"]).output().unwrap());
     assert!(text.contains("no campaign database"), "{text}");
     let empty = dir.path().join("empty");

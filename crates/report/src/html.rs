@@ -7,6 +7,7 @@ mod page;
 mod plot;
 mod words;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueline_store::{Store, StoreError};
 
@@ -42,12 +43,16 @@ pub fn write_html(store: &Store, out: &Path) -> Result<PathBuf, ReportError> {
     let pages = out.join("findings");
     std::fs::create_dir_all(&pages).map_err(io(&pages))?;
     let findings = store.findings()?;
-    let index = out.join("index.html");
-    std::fs::write(&index, index::render(store, &findings)?).map_err(io(&index))?;
+    let mut needed: BTreeMap<String, usize> = BTreeMap::new();
     for record in &findings {
         let path = pages.join(format!("{}.html", record.id.0));
         let evidence = store.evidence(record)?;
+        if let Some(minimal) = evidence.as_ref().and_then(|e| e.minimal.as_ref()) {
+            *needed.entry(minimal.strategies()).or_default() += 1;
+        }
         std::fs::write(&path, page::render(record, evidence.as_ref())?).map_err(io(&path))?;
     }
+    let index = out.join("index.html");
+    std::fs::write(&index, index::render(store, &findings, needed.into_iter().collect())?).map_err(io(&index))?;
     Ok(index)
 }

@@ -59,6 +59,7 @@ fn campaign(dir: &Path) -> Store {
             optimized: build(vec![step(0, 2, "7"), step(1, 3, "9")]),
             readers: vec![ReaderRecord { reader: Reader::Gdb, sees: true, detail: EVIL.into() }],
             dwarf: vec![format!("row 0x1001 {EVIL}")],
+            minimal: None,
         };
         let finding = Finding {
             fault: Fault::Violation(violation),

@@ -26,6 +26,36 @@ pub struct ReaderRecord {
     pub detail: String,
 }
 
+/// One change that a mutation made to its seed program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InsertionRecord {
+    /// The mutation's strategy: `fcb`, `tg`, `tcb` or `dead`.
+    pub strategy: String,
+    /// Line of the statement it concerns, in the seed program.
+    pub line: u32,
+    /// The text it adds; empty for a deletion.
+    pub text: String,
+}
+
+/// What a finding on a mutated program needs: the seed program with no more changes than it takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Minimal {
+    /// The seed program with these insertions only.
+    pub program: Program,
+    /// The insertions, none when the seed program shows the same.
+    pub insertions: Vec<InsertionRecord>,
+}
+
+impl Minimal {
+    /// The strategies that are needed together, as `fcb+tcb`; `none` when the seed program shows the same.
+    pub fn strategies(&self) -> String {
+        let mut names: Vec<&str> = self.insertions.iter().map(|i| i.strategy.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.is_empty() { "none".to_owned() } else { names.join("+") }
+    }
+}
+
 /// Everything kept for a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
@@ -39,4 +69,7 @@ pub struct Evidence {
     pub readers: Vec<ReaderRecord>,
     /// Line rows, ranges and locations at the place, one per line.
     pub dwarf: Vec<String>,
+    /// For the first finding of a class on a mutated program: the changes it needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimal: Option<Minimal>,
 }

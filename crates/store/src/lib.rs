@@ -19,7 +19,7 @@ mod store;
 
 pub use claim::{Claim, PlannedUnit, UnitId};
 pub use error::StoreError;
-pub use evidence::{BuildRecord, Evidence, ReaderRecord};
+pub use evidence::{BuildRecord, Evidence, InsertionRecord, Minimal, ReaderRecord};
 pub use finding::{FindingRecord, NewFinding, UnitResult};
 pub use merge::MergeSummary;
 pub use query::{Counts, LevelCount, UnitRecord};

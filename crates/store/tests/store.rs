@@ -41,7 +41,8 @@ fn finding(seed: u64, line: u32) -> NewFinding {
         verdict: Some(Verdict::Compiler),
     };
     let build = BuildRecord::default();
-    let evidence = Evidence { program, reference: build.clone(), optimized: build, readers: vec![], dwarf: vec!["row".into()] };
+    let evidence =
+        Evidence { program, reference: build.clone(), optimized: build, readers: vec![], dwarf: vec!["row".into()], minimal: None };
     NewFinding { finding, class: format!("class {}", line % 2), evidence }
 }
 

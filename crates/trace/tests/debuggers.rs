@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use trueline_model::{FrameKind, Language, Observation, OptLevel, Trace, VarKind};
 use trueline_toolchain::{CompileRequest, Limits, Scratch, find_compiler};
-use trueline_trace::{Engine, GdbEngine, LldbEngine, TraceEnd, TraceError, TraceRequest};
+use trueline_trace::{Engine, GdbEngine, LldbEngine, Residents, Spot, SpotRequest, TraceEnd, TraceError, TraceRequest};
 
 /// Every engine that this machine has.
 fn engines() -> Vec<Box<dyn Engine>> {
@@ -199,5 +199,34 @@ fn scripts_that_a_binary_brings_are_never_run() {
         let mut trace = Trace::default();
         engine.trace(&request(binary), &mut trace).unwrap();
         assert!(!trace.steps.is_empty(), "{}: a script of the binary's ended the debugger", engine.kind());
+    }
+}
+
+#[test]
+fn a_debugger_that_stays_shows_at_an_address_what_it_shows_when_it_steps_there() {
+    for engine in engines() {
+        let scratch = Scratch::new().unwrap();
+        let binary = build(&scratch, VALUES, OptLevel::O0, &[]);
+        let mut trace = Trace::default();
+        engine.trace(&request(binary.clone()), &mut trace).unwrap();
+        let stop = trace.steps.iter().find(|s| s.line.is_some_and(|l| l.0 == 13)).unwrap();
+        let residents = Residents::find(engine.kind()).unwrap().expect("a debugger");
+        let user_files = ["program.c".to_owned()];
+        let look = |spots: &[Spot]| residents.look(&SpotRequest { binary: &binary, args: &[], user_files: &user_files, spots }).unwrap();
+        // Twice: the second question goes to the same process.
+        for _ in 0..2 {
+            let ran = look(&[Spot(stop.pc, 3)]);
+            let (kind, seen) = (engine.kind(), &ran.steps[0]);
+            assert_eq!((seen.line, seen.pc, ran.steps.len()), (stop.line, stop.pc, 1), "{kind}");
+            assert_eq!(seen.vars, stop.vars, "{kind}");
+            let names = |s: &trueline_model::Step| s.frames.iter().map(|f| f.function.to_string()).collect::<Vec<_>>();
+            assert_eq!(names(seen), names(stop), "{kind}");
+            let read = look(&[Spot(stop.pc, 0)]);
+            assert_eq!((read.steps[0].line, read.steps.len()), (stop.line, 1), "{kind}");
+            for name in ["x", "half", "calls"] {
+                assert!(read.steps[0].vars.iter().any(|v| &*v.name == name), "{kind} does not name {name}");
+            }
+        }
+        residents.dismiss();
     }
 }

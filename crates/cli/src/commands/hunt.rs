@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use trueline_campaign::{Confirm, Plan, Reporter, Seeds, Shard, Silent, Totals, Validation};
+use trueline_campaign::{Confirm, Minimize, Plan, Reporter, Seeds, Shard, Silent, Totals, Validation};
 use trueline_generate::SourceSpec;
 use trueline_model::{CompilerKind, EngineKind, Invariant, OptLevel, Policy};
 use trueline_store::Store;
@@ -71,6 +71,9 @@ pub struct Args {
     /// Variants per program that mean the same (live-code mutation); C only.
     #[arg(long, value_name = "N", default_value_t = 0)]
     mutate: u32,
+    /// Which findings on variants are reduced to the insertions they need: distinct (the first of each class) or none.
+    #[arg(long, default_value = "distinct")]
+    minimize: Minimize,
     /// Most steps of one trace; longer programs are dropped.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_steps: u64,
@@ -189,6 +192,7 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
     plan.confirm = args.confirm;
     plan.validation = args.validate;
     plan.mutants = args.mutate;
+    plan.minimize = args.minimize;
     plan.max_steps = args.max_steps;
     plan.cflags = args.cflags.clone();
     Ok(plan)

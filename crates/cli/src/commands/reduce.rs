@@ -154,6 +154,14 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
         let compiler = find_compiler(&record.finding.compiler.path.to_string_lossy())?;
         let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("finding-{id}.reduced.c")));
         let setting = Setting { compiler, opt: record.finding.opt };
+        if let Some(minimal) = evidence.minimal {
+            // A variant that has shed the insertions it does not need; its lines are others.
+            let kind = kind_of(&record.finding.fault);
+            let shown = triage_one(minimal.program.clone(), looking, &setting)?;
+            if let Some(fault) = shown.into_iter().find(|fault| kind_of(fault) == kind) {
+                return Ok(Start { program: minimal.program, setting, fault, output });
+            }
+        }
         return Ok(Start { program: evidence.program, setting, fault: record.finding.fault, output });
     }
     let path = Path::new(&args.target);

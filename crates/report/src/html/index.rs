@@ -20,6 +20,7 @@ struct Index<'a> {
     plots: Vec<(String, String)>,
     columns: Vec<(String, String)>,
     rows: Vec<Row>,
+    needed: Vec<(String, usize)>,
     compilers: Vec<String>,
     levels: Vec<String>,
     kinds: Vec<String>,
@@ -39,7 +40,7 @@ struct Item {
 }
 
 /// Renders `index.html`.
-pub fn render(store: &Store, findings: &[FindingRecord]) -> Result<String, ReportError> {
+pub fn render(store: &Store, findings: &[FindingRecord], needed: Vec<(String, usize)>) -> Result<String, ReportError> {
     let counts = store.counts()?;
     let table = table_of(store)?;
     let (first, last, cpu, _) = store.effort()?;
@@ -96,6 +97,7 @@ pub fn render(store: &Store, findings: &[FindingRecord]) -> Result<String, Repor
         plots,
         columns: table.columns.iter().map(|c| (heading(c).to_owned(), c.clone())).collect(),
         rows: table.rows,
+        needed,
         compilers: set(&|i| i.compiler.clone()),
         levels,
         kinds: set(&|i| i.kind.to_owned()),

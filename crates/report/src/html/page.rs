@@ -5,7 +5,7 @@ use askama::Template;
 use serde::Serialize;
 use std::collections::HashMap;
 use trueline_model::{Fault, Observation, Trace, VarKind, Violation};
-use trueline_store::{Evidence, FindingRecord};
+use trueline_store::{Evidence, FindingRecord, InsertionRecord};
 
 #[derive(Template)]
 #[template(path = "finding.html")]
@@ -28,6 +28,8 @@ struct Page<'a> {
     panes: Vec<(&'static str, String)>,
     readers: Vec<(String, bool, String)>,
     dwarf: Vec<String>,
+    is_minimized: bool,
+    insertions: Vec<InsertionRecord>,
     triage: String,
     commands: Vec<String>,
     class: String,
@@ -64,6 +66,8 @@ pub fn render(record: &FindingRecord, evidence: Option<&Evidence>) -> Result<Str
         readers: evidence.map_or(&[][..], |e| &e.readers).iter().map(|r| (words::reader(r.reader), r.sees, r.detail.clone())).collect(),
         dwarf: evidence.map_or_else(Vec::new, |e| e.dwarf.clone()),
         triage: record.triage.as_deref().and_then(crate::Explanation::read).map_or_else(String::new, |e| e.lines().join("\n")),
+        is_minimized: evidence.is_some_and(|e| e.minimal.is_some()),
+        insertions: evidence.and_then(|e| e.minimal.as_ref()).map_or_else(Vec::new, |m| m.insertions.clone()),
         commands: commands(record, evidence),
         class: record.class.clone(),
         data: match evidence {

@@ -2,7 +2,8 @@
 
 use trueline_campaign::Mutate;
 use trueline_emi::{Mutator, Options};
-use trueline_model::{Language, Program};
+use trueline_model::{Interesting, Language, Program};
+use trueline_store::{InsertionRecord, Minimal};
 
 /// Live-code mutation of C programs.
 pub struct LiveCode(Mutator);
@@ -22,5 +23,14 @@ impl Mutate for LiveCode {
         // The program's own text decides everything else: the seed of the mutation can be fixed.
         let made = self.0.variants(program, count as usize, 1).map_err(|e| e.to_string())?;
         Ok(made.variants.into_iter().map(|v| v.program).collect())
+    }
+
+    fn minimal(&self, program: &Program, number: u32, interesting: &dyn Interesting) -> Result<Minimal, String> {
+        let made = self.0.variants(program, number as usize, 1).map_err(|e| e.to_string())?;
+        let variant = made.variants.get(number as usize - 1).ok_or("the variant is not made again")?;
+        let least = trueline_emi::minimize(variant, interesting).map_err(|e| e.to_string())?.variant;
+        let insertion =
+            |i: &trueline_emi::Insertion| InsertionRecord { strategy: i.strategy.name().to_owned(), line: i.line, text: i.text.clone() };
+        Ok(Minimal { insertions: least.insertions.iter().map(insertion).collect(), program: least.program })
     }
 }
