@@ -12,7 +12,7 @@ import argparse, json, math, os, shutil, sqlite3, statistics, subprocess, tempfi
 parser = argparse.ArgumentParser()
 parser.add_argument("--runs", type=int, default=10)
 parser.add_argument("--budget", type=float, default=60.0)
-parser.add_argument("--slice", type=int, default=2, help="programs per slice")
+parser.add_argument("--slice", type=int, default=1, help="programs per slice")
 parser.add_argument("--trueline", default="target/release/trueline")
 parser.add_argument("--log", default="target/hunt-generators.jsonl")
 parser.add_argument("--opt", default="-Og,-O2,-O3")
