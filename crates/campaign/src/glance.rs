@@ -97,7 +97,11 @@ impl Post {
             let trace = residents.look(&request).map_err(|e| e.to_string())?;
             for i in asked {
                 let steps: Vec<&Step> = trace.steps.iter().filter(|s| Some(s.pc) == violations[i].pc).collect();
-                sights[i] = sight(violations[i], &steps, visits);
+                match sight(violations[i], &steps, visits) {
+                    // A run that does not come by takes nothing back.
+                    Sight::Unknown => {}
+                    known => sights[i] = known,
+                }
             }
         }
         Ok(sights)

@@ -3,15 +3,16 @@
 //!
 //! `cargo run --release -p trueline-emi --example validity -- GENERATOR FIRST COUNT VARIANTS [last|all [DIR]]`, where
 //! GENERATOR is what `hunt --generator` takes; sanitizers run on the last variant of each seed, which has the insertions of all
-//! before it, or on all. Seeds that are refused are named and not counted. Variants that fail are written to DIR.
+//! before it, or on all. Seeds that are refused, or fail a check themselves, are named and not counted. Variants that fail are
+//! written to DIR.
 
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
-use trueline_emi::{Behaviour, Mutator, Options, Strategy, Variant, judge};
+use trueline_emi::{Behaviour, Mutator, Options, Strategy, judge};
 use trueline_generate::SourceSpec;
-use trueline_model::{Language, OptLevel};
+use trueline_model::{Language, OptLevel, Program};
 use trueline_toolchain::{BuildError, CompileRequest, Compiler, DebugInfo, Job, Limits, Scratch, find_compiler};
 
 #[derive(Default)]
@@ -77,9 +78,13 @@ fn main() {
             // The last variant of a chain has the insertions of all before it.
             let last = i + 1 == made.variants.len();
             for check in checks.iter().filter(|c| c.flags.is_empty() || last || sanitize_all) {
-                match run(variant, check, &made.expected) {
+                match run(&variant.program, check, &made.expected) {
                     Ok(cpu) => *costs.entry(check.name).or_insert(Duration::ZERO) += cpu,
                     Err(why) => {
+                        if let Err(own) = run(&program, check, &made.expected) {
+                            let refusal = format!("{}: the seed itself fails: {}: {own}", program.name, check.name);
+                            return totals.lock().unwrap().refused.push(refusal);
+                        }
                         failures.push(format!("{}: {}: {why}", variant.program.name, check.name));
                         if let Some(dir) = &failed_dir {
                             std::fs::create_dir_all(dir).expect("a directory");
@@ -130,17 +135,19 @@ fn report(t: &Totals) {
 }
 
 /// Compiles and runs one variant; CPU time of the compilation, or what is wrong.
-fn run(variant: &Variant, check: &Check, expected: &Behaviour) -> Result<Duration, String> {
+fn run(program: &Program, check: &Check, expected: &Behaviour) -> Result<Duration, String> {
     let scratch = Scratch::new().map_err(|e| e.to_string())?;
-    let source = scratch.write("variant.c", &variant.program.source).map_err(|e| e.to_string())?;
+    let source = scratch.write("variant.c", &program.source).map_err(|e| e.to_string())?;
     let request = CompileRequest::new(source, Language::C, OptLevel::O0, scratch.join("variant")).debug(DebugInfo::None);
-    let request = request.flags(check.flags.iter().map(|f| (*f).to_owned())).flags(variant.program.cflags.clone());
+    let mut request = request.flags(check.flags.iter().map(|f| (*f).to_owned())).flags(program.cflags.clone());
+    // CPU time is the limit: on a busy machine everything waits longer than it works.
+    request.limits = Limits { wall: Duration::from_secs(900), ..Limits::seconds(60) };
     let build = match check.compiler.compile(&request) {
         Ok(build) => build,
         Err(BuildError::Refused { message, .. }) => return Err(message),
         Err(error) => return Err(error.to_string()),
     };
-    let limits = Limits { memory: None, ..Limits::seconds(20) };
+    let limits = Limits { memory: None, wall: Duration::from_secs(900), ..Limits::seconds(20) };
     let outcome = Job::new(&build.binary).limits(limits).run().map_err(|e| e.to_string())?;
     match judge(expected, Ok(&outcome)) {
         Some(fault) => Err(format!("{fault:?} {}", outcome.stderr_text().lines().take(3).collect::<Vec<_>>().join(" | "))),

@@ -87,16 +87,22 @@ impl Residents {
     pub fn look(&self, request: &SpotRequest<'_>) -> Result<Trace, TraceError> {
         crate::elf::check(request.binary)?;
         let rested = self.idle.lock().unwrap_or_else(|e| e.into_inner()).pop();
-        let mut session = match rested {
-            Some(session) => session,
-            None => self.start()?,
-        };
-        let answer = session.ask(self.kind, request);
-        // A session that failed may be in any state.
-        if answer.is_ok() && session.asked < QUESTIONS {
+        // One that has waited too long may have come to its limits: a new one is asked again.
+        if let Some(session) = rested
+            && let Ok(answer) = self.put(session, request)
+        {
+            return Ok(answer);
+        }
+        self.put(self.start()?, request)
+    }
+
+    fn put(&self, mut session: Session, request: &SpotRequest<'_>) -> Result<Trace, TraceError> {
+        let answer = session.ask(self.kind, request)?;
+        // A session that failed may be in any state and is not kept.
+        if session.asked < QUESTIONS {
             self.idle.lock().unwrap_or_else(|e| e.into_inner()).push(session);
         }
-        answer
+        Ok(answer)
     }
 
     /// Ends the processes that wait for questions; their CPU time counts as that of children from then on.
