@@ -53,7 +53,8 @@ fn same_file(a: &Path, b: &Path) -> bool {
 }
 
 /// Every join goes from their rows, which are few, to ours by an index: `CROSS JOIN` keeps SQLite to that order, so that
-/// a merge takes as long as what it brings is large, however large the target is.
+/// a merge takes as long as what it brings is large, however large the target is. The plus before a state keeps SQLite
+/// from the index over states, which holds every unit of the target.
 fn copy(c: &Connection) -> rusqlite::Result<MergeSummary> {
     c.execute_batch(
         "INSERT OR IGNORE INTO meta SELECT * FROM other.meta;
@@ -112,7 +113,7 @@ fn copy(c: &Connection) -> rusqlite::Result<MergeSummary> {
         "INSERT OR IGNORE INTO triage (finding, class, document)
              SELECT g.id, t.class, t.document FROM other.triage t CROSS JOIN other.findings f ON f.id = t.finding
              CROSS JOIN unit_map m ON m.theirs = f.unit CROSS JOIN findings g ON g.unit = m.ours AND g.key = f.key;
-         CREATE TEMP TABLE withdrawn AS SELECT u.id FROM program_map m CROSS JOIN units u ON u.program = m.ours WHERE u.state = 'dropped';
+         CREATE TEMP TABLE withdrawn AS SELECT u.id FROM program_map m CROSS JOIN units u ON u.program = m.ours WHERE +u.state = 'dropped';
          DELETE FROM triage WHERE finding IN (SELECT id FROM findings WHERE unit IN (SELECT id FROM withdrawn));
          DELETE FROM findings WHERE unit IN (SELECT id FROM withdrawn);
          DROP TABLE withdrawn;
