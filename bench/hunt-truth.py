@@ -9,7 +9,7 @@ value      the same for a local variable
 backtrace  -O0 instrumentation: entry and exit of functions keep a stack, every statement prints it; the shown frame is
            never on it at that line
 
-Findings about aggregates and about lines the instrumentation cannot reach are left open and counted as such.
+Findings about arrays and about lines the instrumentation cannot reach are left open and counted as such.
 usage: hunt-truth.py DB [--per-invariant 50] [--seed 1]     (needs gcc, gcov and the zstd command)
 """
 import argparse, collections, json, os, random, re, sqlite3, subprocess, tempfile
@@ -133,12 +133,36 @@ def judge_scope(program, v, work):
     return not (first <= v["line"] <= last)
 
 
+def leaf_of(lines, declaration, name, index):
+    """The text of one scalar of a structure, counted over all its scalars; None when it cannot be told from the text."""
+    tag = re.search(rf"struct (\w+)\b[^(]*\b{name}\b|struct (\w+) {name}\b", declaration)
+    if not tag:
+        return None
+    wanted = [g for g in re.findall(rf"struct (\w+) {name}\b", declaration)] or [tag.group(1)]
+    start = next((n for n, l in enumerate(lines) if re.match(rf"\s*struct {wanted[0]} {{", l)), None)
+    leaves = []
+    for line in lines[start + 1:] if start is not None else []:
+        if line.strip().startswith("}"):
+            break
+        field = re.match(r"\s*[\w ]+?(\w+)\s*(?:\[(\d+)\])?\s*(?::\s*\d+)?;", line)
+        if not field:
+            return None
+        leaves += [f"{name}.{field.group(1)}[{k}]" for k in range(int(field.group(2)))] if field.group(2) else [f"{name}.{field.group(1)}"]
+    return leaves[index] if index < len(leaves) else None
+
+
 def judge_value(program, v, work):
     lines = program["source"].split("\n")
     name = v["variable"]
     declared = next((n for n, l in enumerate(lines, 1) if re.search(rf"\b{name}\b", l)), None)
-    if declared is None or "aggregate" in (v.get("why") or "") or "{" in str(v.get("value")):
+    if declared is None or "{" in str(v.get("value")):
         return None
+    shown = name
+    element = re.match(r"element (\d+) of the aggregate", v.get("why") or "")
+    if element:
+        shown = leaf_of(lines, lines[declared - 1], name, int(element.group(1)))
+        if shown is None:
+            return None
     function, start = function_of(lines, declared)
     if function is None or not re.fullmatch(r"-?\d+", str(v.get("value"))):
         return None
@@ -146,7 +170,7 @@ def judge_value(program, v, work):
         first, last = start, block_of(lines, start + 1)[1]
     else:
         first, last = declared, block_of(lines, declared)[1]
-    text = probed(lines, first, last, lambda n: f'__builtin_printf("@%ld\\n", (long){name});')
+    text = probed(lines, first, last, lambda n: f'__builtin_printf("@%ld\\n", (long){shown});')
     ran = build_and_run(program, text, work)
     if ran is None or ran.returncode:
         return None
