@@ -18,6 +18,12 @@ use trueline_toolchain::{Confinement, Exit, Job, Limits, Outcome, Scratch};
 /// Seconds a program may run: generated ones take milliseconds, or for ever.
 const RUN_SECONDS: u64 = 5;
 
+/// The signal that ends a process whose CPU time is used up (SIGXCPU).
+const OUT_OF_TIME: i32 = 24;
+
+/// Seconds by the clock after which even a process that waits for its turn is given up.
+const BUSY: Duration = Duration::from_secs(300);
+
 /// What happened at a sampled point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Visit {
@@ -72,11 +78,13 @@ pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, pro
     let source = scratch.write(source_name, &text).map_err(|source| MutateError::Io { path: scratch.join(source_name), source })?;
     let binary = scratch.join("profiled");
     let job = profiler.compiler.job().args(FLAGS).args(&program.cflags).arg(&source).arg(&profiler.runtime).arg("-o").arg(&binary);
-    let build = job.limits(Limits::seconds(60)).run()?;
+    // CPU time is what is limited: on a busy machine everything waits longer than it works.
+    let build = job.limits(Limits { wall: BUSY, ..Limits::seconds(60) }).run()?;
     if !build.success() {
         let message = build.stderr_text();
         let line = error_line(&message, source_name).unwrap_or(1);
-        let first = message.lines().find(|l| l.contains("error")).unwrap_or("no reason given").to_owned();
+        let silent = if build.exit == Exit::TimedOut { "it takes too long" } else { "no reason given" };
+        let first = message.lines().find(|l| l.contains("error")).unwrap_or(silent).to_owned();
         return Err(refusal(line, format!("{} does not compile it: {first}", profiler.compiler.id)).into());
     }
     let mut cpu = build.cpu;
@@ -124,7 +132,7 @@ fn instrument(unit: &Unit, sampled: &[Sampled]) -> String {
 
 fn run_profiled(binary: &std::path::Path, record: &std::path::Path, profiler: &Profiler) -> Result<Outcome, MutateError> {
     // MemorySanitizer reserves terabytes of address space.
-    let limits = Limits { memory: None, output: 4 << 20, ..Limits::seconds(RUN_SECONDS) };
+    let limits = Limits { memory: None, output: 4 << 20, wall: BUSY, ..Limits::seconds(RUN_SECONDS) };
     let mut job = Job::new(binary).env("TRUELINE_PROFILE", record).env("MSAN_OPTIONS", "exit_code=86:print_summary=0").limits(limits);
     // The program is a stranger's: it may write its record and nothing else.
     job = job.confine(Confinement::Guarded { writable: record.parent().map(Into::into).into_iter().collect() });
@@ -148,6 +156,7 @@ fn judge_run(outcome: &Outcome, source_name: &str) -> Result<i32, (u32, String)>
     }
     match outcome.exit {
         Exit::Code(code) => Ok(code),
+        Exit::Signal(OUT_OF_TIME) => Err((1, format!("the program runs for more than {RUN_SECONDS} s"))),
         Exit::Signal(signal) => Err((error_line(&report, source_name).unwrap_or(1), format!("the program dies of signal {signal}"))),
         Exit::TimedOut => Err((1, format!("the program runs for more than {RUN_SECONDS} s"))),
         Exit::TooMuchOutput | Exit::Stopped => Err((1, "the program prints more than 4 MiB".to_owned())),

@@ -45,7 +45,8 @@ impl CompileRequest {
             debug: DebugInfo::Full,
             flags: Vec::new(),
             output: output.into(),
-            limits: Limits::seconds(30),
+            // CPU time tells a hang; by the clock, a compiler on a busy machine looks like one.
+            limits: Limits { wall: Duration::from_secs(300), ..Limits::seconds(30) },
         }
     }
 
@@ -176,7 +177,8 @@ impl Compiler {
             return Err(BuildError::Hung { compiler, source_file, seconds: request.limits.wall.as_secs(), log: stderr });
         }
         // A driver whose compiler proper ran into the limit lives on to tell.
-        if !outcome.success() && stderr.contains("CPU time limit exceeded") {
+        let out_of_time = outcome.exit == Exit::Signal(libc::SIGXCPU) || stderr.contains("CPU time limit exceeded");
+        if !outcome.success() && out_of_time {
             return Err(BuildError::Hung { compiler, source_file, seconds: request.limits.cpu.as_secs(), log: stderr });
         }
         if let Some(reason) = starvation(&stderr, outcome.exit) {
