@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::time::Duration;
 use trueline_model::{Language, OptLevel, Trace};
 use trueline_toolchain::{CompileRequest, ConfinementSupport, Limits, Scratch, confinement_support, find_compiler};
 use trueline_trace::{Engine, GdbEngine, LldbEngine, NativeEngine, TraceRequest};
@@ -27,7 +28,9 @@ fn build(scratch: &Scratch, body: &str) -> PathBuf {
 }
 
 fn request(binary: PathBuf) -> TraceRequest {
-    TraceRequest { user_files: vec!["program.c".to_owned()], limits: Limits::seconds(20), ..TraceRequest::new(binary) }
+    // On a busy machine a debugger waits longer than it works.
+    let limits = Limits { wall: Duration::from_secs(120), ..Limits::seconds(20) };
+    TraceRequest { user_files: vec!["program.c".to_owned()], limits, ..TraceRequest::new(binary) }
 }
 
 /// How many processes run a binary of this directory.
