@@ -292,3 +292,21 @@ fn a_database_that_may_not_be_written_is_named() {
     let error = Store::open(missing).unwrap_err();
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
 }
+
+#[test]
+fn a_program_outlives_two_hundred_killed_processes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let store = Store::open(&path).unwrap();
+    let units = work(&store, 1).len();
+    // What a killed process leaves behind: its claim, under a number that nobody has any more.
+    let dead = rusqlite::Connection::open(&path).unwrap();
+    dead.execute("INSERT INTO processes (host, pid, birth, started_at) SELECT host, 999999999, 'x', 0 FROM processes LIMIT 1", []).unwrap();
+    let ghost = dead.last_insert_rowid();
+    for kill in 0..200 {
+        dead.execute("UPDATE programs SET claimed_by = ?", [ghost]).unwrap();
+        let Claim::Work(again) = store.claim(&key(1), &wanted()).unwrap() else { panic!("given up after {kill} kills") };
+        assert_eq!(again.len(), units);
+    }
+    assert_eq!(store.units().unwrap().len(), units);
+}
