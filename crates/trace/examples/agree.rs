@@ -3,7 +3,8 @@
 //! usage: agree gdb|lldb [--cc gcc-12,clang-16] [--opt -O0,-O2] [--seeds 1..20] [--show N] [--file FILE.c]
 //!
 //! A stop agrees when file, line, backtrace and set of visible variables are the same; stops are aligned by a shortest
-//! edit script. Scalar values are compared at stops that agree in line and backtrace.
+//! edit script. Scalar values are compared at stops that agree in line and backtrace. Native stops after the last one that
+//! the debugger made are counted apart (`lost`): there the debugger ran on to the end instead of stepping.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -66,6 +67,10 @@ struct Tally {
     debugger_cpu: Duration,
     native_cpu: Duration,
     programs: usize,
+    /// Stops of native after the debugger had run off.
+    lost: usize,
+    /// CPU of the debugger over that of native, per program.
+    ratios: Vec<f64>,
 }
 
 fn main() {
@@ -88,7 +93,11 @@ fn main() {
         for cc in &options.compilers {
             for &opt in &options.levels {
                 let output = scratch.join(format!("{seed}-{cc}{}", opt.flag()));
-                let request = CompileRequest::new(&source, Language::C, opt, &output).flags(["-I/usr/include/csmith", "-DUSE_MATH_MACROS"]);
+                let is_rust = source.extension().is_some_and(|e| e == "rs");
+                let request = match is_rust {
+                    true => CompileRequest::new(&source, Language::Rust, opt, &output),
+                    false => CompileRequest::new(&source, Language::C, opt, &output).flags(FLAGS),
+                };
                 let Ok(build) = find_compiler(cc).expect("compiler").compile(&request) else { continue };
                 let mut request = TraceRequest::new(&build.binary);
                 request.user_files = vec![source.file_name().unwrap().to_string_lossy().into_owned()];
@@ -115,7 +124,8 @@ fn main() {
                 tally.native_cpu += native.cpu;
                 tally.debugger_cpu += other.cpu;
                 tally.programs += 1;
-                compare(&theirs.steps, &ours.steps, tally, &mut classes, &what, options.show);
+                tally.ratios.push(other.cpu.as_secs_f64() / native.cpu.as_secs_f64().max(1e-9));
+                compare(&theirs.steps, &ours.steps, tally, &mut classes, &what, options.show, options.max_steps);
             }
         }
     }
@@ -123,21 +133,26 @@ fn main() {
 }
 
 fn report(tallies: &BTreeMap<(String, String), Tally>, classes: &HashMap<String, usize>) {
-    println!("compiler level programs stops agreed% lines% extra% scalars equal% cpu-debugger cpu-native ratio");
+    println!("compiler level programs stops agreed% lines% extra% lost scalars equal% cpu-debugger cpu-native ratio lowest median");
     for ((cc, opt), t) in tallies {
         let percent = |a: usize, b: usize| if b == 0 { 100.0 } else { 100.0 * a as f64 / b as f64 };
+        let mut ratios = t.ratios.clone();
+        ratios.sort_by(f64::total_cmp);
         println!(
-            "{cc} {opt} {} {} {:.2} {:.2} {:.2} {} {:.3} {:.2} {:.3} {:.0}",
+            "{cc} {opt} {} {} {:.2} {:.2} {:.2} {} {} {:.3} {:.2} {:.3} {:.0} {:.0} {:.0}",
             t.programs,
             t.debugger,
             percent(t.agreed, t.debugger),
             percent(t.lines_agreed, t.debugger),
-            percent(t.native - t.agreed.min(t.native), t.debugger),
+            percent(t.native - t.lost - t.lines_agreed, t.debugger),
+            t.lost,
             t.scalars,
             percent(t.scalars_equal, t.scalars),
             t.debugger_cpu.as_secs_f64(),
             t.native_cpu.as_secs_f64(),
             t.debugger_cpu.as_secs_f64() / t.native_cpu.as_secs_f64().max(1e-9),
+            ratios[0],
+            ratios[ratios.len() / 2],
         );
     }
     let mut classes: Vec<_> = classes.iter().collect();
@@ -146,6 +161,8 @@ fn report(tallies: &BTreeMap<(String, String), Tally>, classes: &HashMap<String,
         println!("{count:6} {class}");
     }
 }
+
+const FLAGS: [&str; 2] = ["-I/usr/include/csmith", "-DUSE_MATH_MACROS"];
 
 fn generate(scratch: &Scratch, seed: u64) -> Option<PathBuf> {
     let path = scratch.join(format!("s{seed}.c"));
@@ -170,10 +187,13 @@ fn generate(scratch: &Scratch, seed: u64) -> Option<PathBuf> {
 /// Programs that run for long or for ever are left out.
 fn is_short(source: &Path) -> bool {
     let output = source.with_extension("probe");
-    let request = CompileRequest::new(source, Language::C, OptLevel::O0, &output).flags(["-I/usr/include/csmith", "-DUSE_MATH_MACROS"]);
+    let request = CompileRequest::new(source, Language::C, OptLevel::O0, &output).flags(FLAGS);
     let Ok(build) = find_compiler("gcc").expect("gcc").compile(&request) else { return false };
     Job::new(&build.binary).limits(Limits::seconds(2)).run().is_ok_and(|o| o.success())
 }
+
+/// Native stops after the debugger's last one from which on it is said to have run off.
+const RAN_OFF: usize = 2;
 
 fn backtrace(step: &Step) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -187,13 +207,28 @@ fn names(step: &Step) -> Vec<(&str, u32, u8)> {
     names
 }
 
-fn compare(theirs: &[Step], ours: &[Step], tally: &mut Tally, classes: &mut HashMap<String, usize>, what: &str, show: usize) {
+fn compare(
+    theirs: &[Step],
+    ours: &[Step],
+    tally: &mut Tally,
+    classes: &mut HashMap<String, usize>,
+    what: &str,
+    show: usize,
+    max_steps: u64,
+) {
     tally.debugger += theirs.len();
     tally.native += ours.len();
     let a: Vec<u64> = theirs.iter().map(backtrace).collect();
     let b: Vec<u64> = ours.iter().map(backtrace).collect();
     let pairs = align(&a, &b);
     tally.lines_agreed += pairs.len();
+    let after = pairs.last().map_or(0, |p| p.1 + 1);
+    let is_cut = theirs.len() as u64 >= max_steps;
+    let ran_off = !is_cut && pairs.last().is_none_or(|p| p.0 + 1 == theirs.len()) && ours.len() > after + RAN_OFF;
+    if ran_off {
+        println!("{what}: the debugger ran to the end after {} stops, native goes on for {}", theirs.len(), ours.len() - after);
+        tally.lost += ours.len() - after;
+    }
     let mut shown = 0;
     for &(i, j) in &pairs {
         let (t, o) = (&theirs[i], &ours[j]);
@@ -223,7 +258,7 @@ fn compare(theirs: &[Step], ours: &[Step], tally: &mut Tally, classes: &mut Hash
             let Some(k) = twin.or_else(|| (0..o.vars.len()).find(|&k| !used[k] && same(&o.vars[k]))) else { continue };
             used[k] = true;
             let w = &o.vars[k];
-            let is_aggregate = |o: &Observation| matches!(o, Observation::Value(text) if text.starts_with('{'));
+            let is_aggregate = |o: &Observation| matches!(o, Observation::Value(text) if text.ends_with('}'));
             if is_aggregate(&v.observation) || is_aggregate(&w.observation) {
                 if v.observation != w.observation {
                     *classes.entry(class("aggregate ", v, w)).or_default() += 1;

@@ -28,7 +28,7 @@ pub use facts::{Facts, FunctionExtent, LineRow, LocationFact, Scope, ScopeKind};
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};
 use load::Wanted;
 use std::time::Duration;
-use trueline_model::{EngineKind, StepSink};
+use trueline_model::{EngineKind, Policy, StepSink};
 
 /// The native engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +41,10 @@ impl Engine for NativeEngine {
 
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
         let started = thread_cpu();
-        let module = load::load(&request.binary, Wanted::new(&request.user_files))?;
+        let mut module = load::load(&request.binary, Wanted::new(&request.user_files))?;
+        if request.policy == Policy::Lldb {
+            module.lldb_blocks = Some(policy::lldb_blocks::LldbBlocks::new(&module));
+        }
         let run = tracer::Tracer::launch(&module, request)?.run(sink)?;
         Ok(TraceSummary { end: run.end, steps: run.steps, cpu: thread_cpu().saturating_sub(started) + run.program_cpu })
     }

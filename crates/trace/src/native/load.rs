@@ -73,6 +73,7 @@ pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, TraceError
         cfi: CfiTable::default(),
         code: Vec::new(),
         tls: tls_image(&elf),
+        lldb_blocks: None,
     };
     for s in elf.sections().filter(|s| s.kind() == object::SectionKind::Text) {
         if let Ok(bytes) = s.data() {

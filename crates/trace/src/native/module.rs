@@ -5,6 +5,7 @@
 use super::cfi::CfiTable;
 use super::line::Row;
 use super::op::Op;
+use super::policy::lldb_blocks::LldbBlocks;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -129,6 +130,8 @@ pub(crate) struct Block {
     pub function: FunctionId,
     pub parent: Option<BlockId>,
     pub ranges: Vec<(u64, u64)>,
+    /// The same with empty ones, which mean something to lldb.
+    pub described: Vec<(u64, u64)>,
     pub children: Vec<BlockId>,
     pub vars: Vec<VarId>,
 }
@@ -263,6 +266,8 @@ pub(crate) struct Module {
     pub code: Vec<(u64, Vec<u8>)>,
     /// Base address and size of the thread-local image, for `DW_OP_form_tls_address`.
     pub tls: Option<(u64, u64)>,
+    /// How blocks are found under lldb's policy.
+    pub lldb_blocks: Option<LldbBlocks>,
 }
 
 impl Module {
@@ -304,6 +309,9 @@ impl Module {
     /// The innermost block at `pc`.
     pub fn block_at(&self, pc: u64) -> Option<BlockId> {
         let mut block = self.function(self.function_at(pc)?).block;
+        if let Some(lldb) = &self.lldb_blocks {
+            return Some(lldb.innermost(self, block, pc));
+        }
         loop {
             match self.block(block).children.iter().find(|&&c| self.block(c).contains(pc)) {
                 Some(&child) => block = child,

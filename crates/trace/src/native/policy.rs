@@ -7,6 +7,8 @@
 pub(crate) mod gdb;
 pub(crate) mod gdb_lines;
 pub(crate) mod lldb;
+pub(crate) mod lldb_blocks;
+mod lldb_gait;
 pub(crate) mod lldb_lines;
 pub(crate) mod sites;
 pub(crate) mod standard;
@@ -83,9 +85,18 @@ pub(crate) trait Stepper {
     fn sites(&self) -> sites::Needs;
 }
 
-/// Inlined calls at an address, innermost first.
+/// Inlined calls at an address, innermost first; under lldb's policy only as far as lldb finds a caller.
 pub(crate) fn inlined_at(module: &Module, pc: u64) -> Vec<BlockId> {
-    module.chain_at(pc).into_iter().filter(|&b| module.block(b).is_inlined()).collect()
+    let mut inlined: Vec<BlockId> = module.chain_at(pc).into_iter().filter(|&b| module.block(b).is_inlined()).collect();
+    if let Some(lost) = inlined.iter().position(|&b| has_lost_caller(module, b, pc)) {
+        inlined.truncate(lost + 1);
+    }
+    inlined
+}
+
+/// True for an inlined call whose caller lldb does not find.
+pub(crate) fn has_lost_caller(module: &Module, block: BlockId, pc: u64) -> bool {
+    module.lldb_blocks.as_ref().is_some_and(|l| l.range(block, pc).is_none())
 }
 
 /// Where an inlined block was called from.

@@ -7,7 +7,7 @@ use super::module::{BlockKind, FunctionId, Module, VarId};
 use super::policy::gdb::GdbStepper;
 use super::policy::lldb::LldbStepper;
 use super::policy::standard::StandardStepper;
-use super::policy::{Position, PositionKind, Shown, StackId, Stepper, Verdict, call_line, inlined_at, sites};
+use super::policy::{Position, PositionKind, Shown, StackId, Stepper, Verdict, call_line, has_lost_caller, inlined_at, sites};
 use super::stack::{Change, Stack};
 use super::tailcall;
 use super::watch::{View, Watch, Windows, visible};
@@ -335,6 +335,9 @@ impl<'t> Tracer<'t> {
         for block in inlined_at(self.module, pc).into_iter().skip(hidden) {
             if let BlockKind::Inlined { name, .. } = &self.module.block(block).kind {
                 frames.push(frame(name, FrameKind::Inlined, line));
+            }
+            if has_lost_caller(self.module, block, pc) {
+                return;
             }
             line = call_line(self.module, block);
         }

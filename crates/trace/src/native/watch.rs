@@ -3,7 +3,7 @@
 use super::eval::{Fault, Machine, Memory};
 use super::frame::Frame;
 use super::module::{FileId, Location, Module, TypeKind, VarId};
-use super::op::Op;
+use super::op::{Binary, Op};
 use super::value::{Content, Printed, print};
 use crate::inferior::Inferior;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -141,15 +141,7 @@ impl Watch {
     /// One variable at one stop.
     pub fn observe(&mut self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Variable {
         let module = machine.module;
-        let outcome = match (self.policy, &module.var(var).location) {
-            // lldb 16 cannot read global constants of pointer type.
-            (Policy::Lldb, Location::Constant(_))
-                if module.var(var).kind == VarKind::Global && matches!(module.ty(module.var(var).ty).kind, TypeKind::Pointer) =>
-            {
-                Err(Fault::Unreadable("a constant pointer".into()))
-            }
-            _ => fetch(machine, frame, var, &mut self.content),
-        };
+        let outcome = fetch(machine, frame, var, &mut self.content);
         if let (Ok(()), Some(seen)) = (&outcome, &self.seen[var.0 as usize])
             && seen.is_value
             && self.content.missing.is_none()
@@ -159,7 +151,8 @@ impl Watch {
         {
             return seen.variable.clone();
         }
-        let observation = match (outcome, self.as_lldb_computes(module, var)) {
+        let observation = match (outcome, self.as_lldb_computes(machine, frame, var)) {
+            (Ok(()), _) if self.content.is_synthetic && self.policy == Policy::Lldb => Observation::Unreadable,
             (Ok(()), Some(text)) => Observation::Value(text),
             (Ok(()), None) => match print(module, module.var(var).ty, &self.content, &mut self.text) {
                 Printed::Text => Observation::Value(Arc::from(self.text.as_str())),
@@ -174,7 +167,8 @@ impl Watch {
             && !self.content.is_synthetic
             && self.content.computed.is_none();
         let slot = &mut self.seen[var.0 as usize];
-        let seen = slot.get_or_insert_with(|| Seen { variable: describe(module, var), bytes: Vec::new(), is_value: false });
+        let policy = self.policy;
+        let seen = slot.get_or_insert_with(|| Seen { variable: describe(module, var, policy), bytes: Vec::new(), is_value: false });
         seen.variable.observation = observation;
         seen.is_value = is_value;
         seen.bytes.clear();
@@ -184,22 +178,44 @@ impl Watch {
 }
 
 impl Watch {
-    /// lldb 16 does not cut a computed value to the size of its variable: the same bits may print as another number.
-    fn as_lldb_computes(&self, module: &Module, var: VarId) -> Option<Arc<str>> {
+    /// lldb 16 does not cut a computed value to the size of its variable, so the same bits may print as another number; and a
+    /// pointer computed from an address of the binary prints as it stands in the debug information, not relocated.
+    fn as_lldb_computes(&self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Option<Arc<str>> {
         let bits = self.content.computed.filter(|_| self.policy == Policy::Lldb)?;
-        match module.ty(module.var(var).ty).kind {
+        let var = machine.module.var(var);
+        match machine.module.ty(var.ty).kind {
             TypeKind::Signed => Some((bits as i64).to_string().into()),
             TypeKind::Unsigned => Some(bits.to_string().into()),
+            TypeKind::Pointer => {
+                let entry = machine.module.function(frame.function).entry();
+                let ops = var.location.at(frame.lookup, entry)?.ok()?;
+                is_address_sum(ops).then(|| format!("{:#x}", bits.wrapping_sub(machine.bias)).into())
+            }
             _ => None,
         }
     }
 }
 
-fn describe(module: &Module, id: VarId) -> Variable {
+/// True for an address of the binary, possibly with constants added, given as a value.
+fn is_address_sum(ops: &[Op]) -> bool {
+    let adds = |op: &Op| matches!(op, Op::Const(_) | Op::PlusConst(_) | Op::Binary(Binary::Plus) | Op::StackValue);
+    matches!(ops, [Op::Address(_), rest @ ..] if rest.iter().all(adds))
+}
+
+/// What lldb 16 takes for static: a location that holds everywhere and mentions an address, whatever is done with it.
+fn is_static_to_lldb(location: &Location) -> bool {
+    matches!(location, Location::Everywhere(ops) if ops.iter().any(|op| matches!(op, Op::Address(_))))
+}
+
+fn describe(module: &Module, id: VarId, policy: Policy) -> Variable {
     let var = module.var(id);
+    let kind = match var.kind {
+        VarKind::Local if policy == Policy::Lldb && is_static_to_lldb(&var.location) => VarKind::Global,
+        kind => kind,
+    };
     Variable {
         name: Arc::clone(&var.name),
-        kind: var.kind,
+        kind,
         decl_line: var.decl_line,
         type_name: Arc::clone(&module.ty(var.ty).name),
         holds_pointer: module.holds_pointer(var.ty),

@@ -11,7 +11,7 @@ use crate::native::module::{
     VarId,
 };
 use crate::native::op::{Decoder, Op, Slice};
-use gimli::{AttributeValue, RawLocListEntry};
+use gimli::{AttributeValue, RawLocListEntry, RawRngListEntry};
 use std::collections::HashSet;
 use std::sync::Arc;
 use trueline_model::VarKind;
@@ -66,14 +66,15 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     }
 
     fn function(&mut self, id: DieId) -> Result<(), Damage> {
-        let ranges = self.ranges(id);
+        let described = self.ranges(id);
+        let ranges = with_code(&described);
         let Some(name) = text(self.all, id, gimli::DW_AT_name) else { return Ok(()) };
         // Functions removed by the linker keep their entry at address 0.
         if ranges.is_empty() || ranges[0].0 == 0 {
             return Ok(());
         }
         let function = FunctionId(self.module.functions.len() as u32);
-        let block = self.push_block(BlockKind::Function, function, None, ranges.clone());
+        let block = self.push_block(BlockKind::Function, function, None, described);
         let frame_base = self.location(id, gimli::DW_AT_frame_base);
         let decl_file = self.file_of(id, gimli::DW_AT_decl_file);
         let decl_line = number(self.all, id, gimli::DW_AT_decl_line).unwrap_or(0) as u32;
@@ -155,7 +156,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                     return read;
                 }
                 let ranges = self.ranges(id);
-                if !ranges.is_empty() {
+                if !with_code(&ranges).is_empty() {
                     let inner = self.push_block(BlockKind::Lexical, function, Some(block), ranges);
                     self.scope(id, inner, function, depth + 1)?;
                 }
@@ -163,7 +164,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             gimli::DW_TAG_inlined_subroutine => {
                 let ranges = self.ranges(id);
                 let Some(name) = text(self.all, id, gimli::DW_AT_name) else { return Ok(()) };
-                if !ranges.is_empty() {
+                if !with_code(&ranges).is_empty() {
                     let kind = BlockKind::Inlined {
                         name: Arc::from(name),
                         call_file: self.file_of(id, gimli::DW_AT_call_file),
@@ -181,12 +182,13 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         Ok(())
     }
 
-    fn push_block(&mut self, kind: BlockKind, function: FunctionId, parent: Option<BlockId>, ranges: Vec<(u64, u64)>) -> BlockId {
+    fn push_block(&mut self, kind: BlockKind, function: FunctionId, parent: Option<BlockId>, described: Vec<(u64, u64)>) -> BlockId {
+        let ranges = with_code(&described);
         let id = BlockId(self.module.blocks.len() as u32);
         if ranges.len() > 1 {
             self.module.units[self.id.0 as usize].has_split_block = true;
         }
-        self.module.blocks.push(Block { kind, function, parent, ranges, children: Vec::new(), vars: Vec::new() });
+        self.module.blocks.push(Block { kind, function, parent, ranges, described, children: Vec::new(), vars: Vec::new() });
         if let Some(parent) = parent {
             self.module.blocks[parent.0 as usize].children.push(id);
         }
@@ -286,14 +288,19 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         self.module.functions[function.0 as usize].call_sites.push(site);
     }
 
+    /// The address ranges of an entry, empty ones included.
     fn ranges(&self, id: DieId) -> Vec<(u64, u64)> {
         let unit = &self.all[id.unit];
+        let entry = &die(self.all, id).entry;
+        let list = entry.attr_value(gimli::DW_AT_ranges).and_then(|v| unit.dwarf.attr_ranges_offset(unit.unit, v).ok().flatten());
+        if let Some(offset) = list {
+            let decoder = Decoder { dwarf: unit.dwarf, unit: unit.unit };
+            return read_ranges(&decoder, offset).unwrap_or_default();
+        }
         let mut found = Vec::new();
-        if let Ok(mut ranges) = crate::die_ranges(unit.dwarf, unit.unit, &die(self.all, id).entry) {
+        if let Ok(mut ranges) = crate::die_ranges(unit.dwarf, unit.unit, entry) {
             while let Ok(Some(range)) = ranges.next() {
-                if range.begin < range.end {
-                    found.push((range.begin, range.end));
-                }
+                found.push((range.begin, range.end));
             }
         }
         found
@@ -311,6 +318,47 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         };
         self.files.get(usize::try_from(index).ok()?).copied().flatten()
     }
+}
+
+/// The ranges that hold code.
+fn with_code(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    ranges.iter().copied().filter(|r| r.0 < r.1).collect()
+}
+
+/// A range list in order, empty ranges included: lldb gives them a meaning.
+fn read_ranges(decoder: &Decoder<'_, '_>, offset: gimli::RangeListsOffset) -> gimli::Result<Vec<(u64, u64)>> {
+    let unit = decoder.unit;
+    let mut raw = decoder.dwarf.raw_ranges(unit, offset)?;
+    let mut base = unit.low_pc;
+    let mut list = Vec::new();
+    let address = |index| decoder.dwarf.address(unit, index);
+    while let Some(entry) = raw.next()? {
+        let (low, high) = match entry {
+            RawRngListEntry::BaseAddress { addr } => {
+                base = addr;
+                continue;
+            }
+            RawRngListEntry::BaseAddressx { addr } => {
+                base = address(addr)?;
+                continue;
+            }
+            RawRngListEntry::StartxEndx { begin, end } => (address(begin)?, address(end)?),
+            RawRngListEntry::StartxLength { begin, length } => {
+                let low = address(begin)?;
+                (low, low.wrapping_add(length))
+            }
+            RawRngListEntry::AddressOrOffsetPair { begin, end } | RawRngListEntry::OffsetPair { begin, end } => {
+                (base.wrapping_add(begin), base.wrapping_add(end))
+            }
+            RawRngListEntry::StartEnd { begin, end } => (begin, end),
+            RawRngListEntry::StartLength { begin, length } => (begin, begin.wrapping_add(length)),
+        };
+        // What the linker removed starts near 0 or at the very end of the address space.
+        if low <= high && low > 1 && low < u64::MAX - 1 {
+            list.push((low, high));
+        }
+    }
+    Ok(list)
 }
 
 /// A location list in order, empty entries included: gdb gives them a meaning at a function's entry.

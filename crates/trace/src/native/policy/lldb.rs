@@ -4,7 +4,11 @@
 //! not; a return to the caller ends it wherever that is, also in the middle of a row; an inlined call that starts at
 //! the address is first shown from outside and then entered without executing anything. Rows without a line are
 //! stepped through.
+//!
+//! Within its ranges lldb does not look at every instruction: it runs to the next branch and single-steps only what is
+//! nearer than that. Where it happens to look at the start of an inlined call, it steps into that call as if asked to.
 
+use super::lldb_gait as gait;
 use super::lldb_lines::LldbLines;
 use super::sites::Needs;
 use super::{FrameId, Position, Shown, StackId, Stepper, Verdict, call_line};
@@ -41,6 +45,8 @@ pub(crate) struct LldbStepper<'m> {
     parent: Option<FrameId>,
     resume_at: Option<u64>,
     hidden: usize,
+    /// Where lldb last looked.
+    looked_at: u64,
     generation: u64,
 }
 
@@ -60,6 +66,7 @@ impl<'m> LldbStepper<'m> {
             parent: None,
             resume_at: None,
             hidden: 0,
+            looked_at: 0,
             generation: 0,
         }
     }
@@ -69,7 +76,8 @@ impl<'m> LldbStepper<'m> {
             return Rc::clone(place);
         }
         let inlined = super::inlined_at(self.module, pc);
-        let starts = |b: &&BlockId| self.module.block(**b).ranges.iter().any(|r| r.0 == pc);
+        let blocks = self.module.lldb_blocks.as_ref();
+        let starts = |b: &&BlockId| blocks.and_then(|l| l.range(**b, pc)).is_some_and(|r| r.0 == pc);
         let hidden = inlined.iter().take_while(starts).count();
         let place = Rc::new(Place { inlined, hidden });
         self.places.insert(pc, Rc::clone(&place));
@@ -127,6 +135,25 @@ impl<'m> LldbStepper<'m> {
         self.line = self.line_of(position.pc, place, hidden);
         self.ranges.clear();
         self.ranges.extend(self.lines.range(position.pc));
+        self.looked_at = position.pc;
+    }
+
+    /// In the middle of a step: goes on, unless lldb looks here and an inlined call starts.
+    fn go_on(&mut self, position: &Position, place: &Place, hidden: usize) -> Verdict {
+        let pc = position.pc;
+        let end = self.ranges.iter().find(|r| r.0 <= pc && pc < r.1).map_or(pc, |r| r.1);
+        let (seen, last) = gait::looks(self.module, self.looked_at, pc, end);
+        self.looked_at = last;
+        if hidden == 0 || !seen || gait::next(self.module, pc, end).is_none_or(|n| n.runs) {
+            return Verdict::Run;
+        }
+        match self.line_of(pc, place, hidden - 1) {
+            Some((_, line)) if line != 0 => self.stop(pc, place, hidden - 1),
+            _ => {
+                self.plan(position, place, hidden - 1);
+                Verdict::Run
+            }
+        }
     }
 
     fn stop(&mut self, pc: u64, place: &Place, hidden: usize) -> Verdict {
@@ -205,7 +232,7 @@ impl Stepper for LldbStepper<'_> {
         let order = self.order(position, visible, parent);
         if order == Order::Equal {
             return match self.in_range(pc, &place, hidden) {
-                true => Verdict::Run,
+                true => self.go_on(position, &place, hidden),
                 false => self.stop(pc, &place, hidden),
             };
         }
