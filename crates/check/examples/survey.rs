@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 use trueline_check::{CheckOptions, Checker};
 use trueline_model::{Invariant, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{Job, Limits, find_compiler};
@@ -37,8 +38,9 @@ fn main() {
     let levels: Vec<OptLevel> = option("--opt", "-Og,-O2").split(',').map(|l| l.parse().expect("a level")).collect();
     let compilers: Vec<_> = option("--cc", "gcc-12,clang-16").split(',').map(|c| find_compiler(c).expect("a compiler")).collect();
     let invariants = Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect();
-    // A program that loops for long says nothing that a short one does not say.
-    let options = CheckOptions { invariants, max_steps: 20_000, limits: Limits::seconds(60), ..CheckOptions::default() };
+    // A program that loops for long says nothing that a short one does not say. CPU time, since the machine may be loaded.
+    let limits = Limits { cpu: Duration::from_secs(3), ..Limits::seconds(300) };
+    let options = CheckOptions { invariants, max_steps: 20_000, limits, ..CheckOptions::default() };
     let checker = Checker::new(options).expect("an engine");
     let mut counts: BTreeMap<(String, String, String), (usize, usize)> = BTreeMap::new();
     let (mut programs, mut runs) = (0, 0);

@@ -61,6 +61,7 @@ pub(crate) fn of_optimized(info: &DebugInfo) -> OptimizedFacts {
     for function in &info.functions {
         for var in &function.vars {
             note_home(&mut facts.homes, key_of(function, var), &var.place);
+            facts.blocks.entry(key_of(function, var)).or_default().extend(var.ranges.iter());
             if var.is_codeless {
                 facts.codeless.insert(key_of(function, var));
             }

@@ -104,6 +104,7 @@ pub struct Judgement {
 /// Judges a case under the given invariants.
 pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> Judgement {
     let mut judgement = Judgement::default();
+    let mut told = rules::Told::default();
     for candidate in invariants::candidates(case, wanted) {
         let is_known = |v: &Violation| v.same_as(&candidate.violation);
         if judgement.violations.iter().any(is_known) {
@@ -111,7 +112,10 @@ pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> J
         }
         let rule = match strictness {
             Strictness::Filtered if rules::is_told(&candidate, &judgement.violations) => Some(&rules::ALREADY_TOLD),
-            Strictness::Filtered => rules::RULES.iter().find(|r| r.drops(&candidate, case)),
+            Strictness::Filtered => {
+                let rule = rules::RULES.iter().find(|r| r.drops(&candidate, case));
+                rule.or_else(|| told.covers(&candidate, case).then_some(&rules::SAME_BLOCK))
+            }
             Strictness::Literal => None,
         };
         match rule {
@@ -120,7 +124,10 @@ pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> J
                     judgement.dropped.push(Dropped { violation: candidate.violation, rule: rule.name });
                 }
             }
-            None => judgement.violations.push(candidate.violation),
+            None => {
+                told.note(&candidate);
+                judgement.violations.push(candidate.violation);
+            }
         }
     }
     let key = |v: &Violation| (v.invariant, v.file.clone(), v.line, v.variable.clone());

@@ -58,6 +58,8 @@ pub struct OptimizedFacts {
     pub line_zero: Vec<(u64, u64)>,
     /// Variables of blocks that have no code left.
     pub codeless: BTreeSet<VarKey>,
+    /// Addresses of the blocks that hold a variable, of all its copies.
+    pub blocks: BTreeMap<VarKey, Vec<(u64, u64)>>,
     /// Rows by address: what the line table says there, every row in order.
     pub rows_at: BTreeMap<u64, Vec<RowNote>>,
 }

@@ -1,6 +1,6 @@
 //! How well the native engine agrees with a debugger on csmith programs, and how fast both are.
 //!
-//! usage: agree gdb|lldb [--cc gcc-12,clang-16] [--opt -O0,-O2] [--seeds 1..20] [--show N] [--file FILE.c]
+//! usage: agree gdb|lldb [--cc gcc-12,clang-16] [--opt -O0,-O2] [--seeds 1..20] [--show N] [--each yes] [--file FILE.c]
 //!
 //! A stop agrees when file, line, backtrace and set of visible variables are the same; stops are aligned by a shortest
 //! edit script. Scalar values are compared at stops that agree in line and backtrace. Native stops after the last one that
@@ -22,6 +22,8 @@ struct Options {
     show: usize,
     file: Option<PathBuf>,
     max_steps: u64,
+    /// Whether each program gets a line of its own.
+    each: bool,
 }
 
 fn options() -> Options {
@@ -37,6 +39,7 @@ fn options() -> Options {
         show: 0,
         file: None,
         max_steps: 3000,
+        each: false,
     };
     while let Some(name) = args.next() {
         let value = args.next().expect("a value");
@@ -49,6 +52,7 @@ fn options() -> Options {
             }
             "--show" => options.show = value.parse().expect("a number"),
             "--file" => options.file = Some(value.into()),
+            "--each" => options.each = value == "yes",
             "--max-steps" => options.max_steps = value.parse().expect("a number"),
             _ => panic!("unknown option {name}"),
         }
@@ -71,6 +75,44 @@ struct Tally {
     lost: usize,
     /// CPU of the debugger over that of native, per program.
     ratios: Vec<f64>,
+}
+
+impl Tally {
+    /// Stops, agreement, scalars, CPU; then the lowest and the middle ratio of CPU per program.
+    fn line(&self) -> String {
+        let percent = |a: usize, b: usize| if b == 0 { 100.0 } else { 100.0 * a as f64 / b as f64 };
+        let mut ratios = self.ratios.clone();
+        ratios.sort_by(f64::total_cmp);
+        format!(
+            "{} {:.2} {:.2} {:.2} {} {} {:.3} {:.2} {:.3} {:.0} {:.0} {:.0}",
+            self.debugger,
+            percent(self.agreed, self.debugger),
+            percent(self.lines_agreed, self.debugger),
+            percent(self.native - self.lost - self.lines_agreed, self.debugger),
+            self.lost,
+            self.scalars,
+            percent(self.scalars_equal, self.scalars),
+            self.debugger_cpu.as_secs_f64(),
+            self.native_cpu.as_secs_f64(),
+            self.debugger_cpu.as_secs_f64() / self.native_cpu.as_secs_f64().max(1e-9),
+            ratios.first().unwrap_or(&0.0),
+            ratios.get(ratios.len() / 2).unwrap_or(&0.0),
+        )
+    }
+
+    fn add(&mut self, other: Self) {
+        self.debugger += other.debugger;
+        self.native += other.native;
+        self.agreed += other.agreed;
+        self.lines_agreed += other.lines_agreed;
+        self.scalars += other.scalars;
+        self.scalars_equal += other.scalars_equal;
+        self.debugger_cpu += other.debugger_cpu;
+        self.native_cpu += other.native_cpu;
+        self.programs += other.programs;
+        self.lost += other.lost;
+        self.ratios.extend(other.ratios);
+    }
 }
 
 fn main() {
@@ -103,7 +145,8 @@ fn main() {
                 request.user_files = vec![source.file_name().unwrap().to_string_lossy().into_owned()];
                 request.policy = policy;
                 request.max_steps = options.max_steps;
-                request.limits = Limits::seconds(300);
+                // The machine may be loaded: only CPU time says that a program hangs.
+                request.limits = Limits { cpu: Duration::from_secs(300), ..Limits::seconds(3600) };
                 let (mut theirs, mut ours) = (Trace::default(), Trace::default());
                 let what = format!("seed {seed} {cc} {}", opt.flag());
                 let native = match NativeEngine.trace(&request, &mut ours) {
@@ -120,12 +163,16 @@ fn main() {
                         continue;
                     }
                 };
-                let tally = tallies.entry((cc.clone(), opt.flag().to_owned())).or_default();
+                let mut tally = Tally::default();
                 tally.native_cpu += native.cpu;
                 tally.debugger_cpu += other.cpu;
                 tally.programs += 1;
                 tally.ratios.push(other.cpu.as_secs_f64() / native.cpu.as_secs_f64().max(1e-9));
-                compare(&theirs.steps, &ours.steps, tally, &mut classes, &what, options.show, options.max_steps);
+                compare(&theirs.steps, &ours.steps, &mut tally, &mut classes, &what, options.show, options.max_steps);
+                if options.each {
+                    println!("{what}: {}", tally.line());
+                }
+                tallies.entry((cc.clone(), opt.flag().to_owned())).or_default().add(tally);
             }
         }
     }
@@ -135,25 +182,7 @@ fn main() {
 fn report(tallies: &BTreeMap<(String, String), Tally>, classes: &HashMap<String, usize>) {
     println!("compiler level programs stops agreed% lines% extra% lost scalars equal% cpu-debugger cpu-native ratio lowest median");
     for ((cc, opt), t) in tallies {
-        let percent = |a: usize, b: usize| if b == 0 { 100.0 } else { 100.0 * a as f64 / b as f64 };
-        let mut ratios = t.ratios.clone();
-        ratios.sort_by(f64::total_cmp);
-        println!(
-            "{cc} {opt} {} {} {:.2} {:.2} {:.2} {} {} {:.3} {:.2} {:.3} {:.0} {:.0} {:.0}",
-            t.programs,
-            t.debugger,
-            percent(t.agreed, t.debugger),
-            percent(t.lines_agreed, t.debugger),
-            percent(t.native - t.lost - t.lines_agreed, t.debugger),
-            t.lost,
-            t.scalars,
-            percent(t.scalars_equal, t.scalars),
-            t.debugger_cpu.as_secs_f64(),
-            t.native_cpu.as_secs_f64(),
-            t.debugger_cpu.as_secs_f64() / t.native_cpu.as_secs_f64().max(1e-9),
-            ratios[0],
-            ratios[ratios.len() / 2],
-        );
+        println!("{cc} {opt} {} {}", t.programs, t.line());
     }
     let mut classes: Vec<_> = classes.iter().collect();
     classes.sort_by_key(|c| std::cmp::Reverse(c.1));

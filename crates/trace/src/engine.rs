@@ -18,7 +18,7 @@
 //! - floats: the shortest decimal that reads back in their own width, spelled as Rust's `{:?}` does (`1.0`, `0.1`,
 //!   `1e16`, `1e-5`, `inf`, `NaN`); x87 long doubles are rounded to double first;
 //! - structures, unions, arrays and vectors: `{a, b}` with every member in order, nested; bit-fields are integers;
-//!   padding does not show. After 256 nodes of the tree (aggregates count too) the text goes on with `...` only;
+//!   padding does not show. A Rust enum is the name of its variant and the variant's members: `Some{5}`, `None{}`. After 256 nodes of the tree (aggregates count too) the text goes on with `...` only;
 //! - a part of an aggregate that has no location here is `?`; when no part has one, the whole is `OptimizedOut`.
 //!
 //! No location at this pc is `OptimizedOut`, and so is an entry value that the caller does not give; a location that

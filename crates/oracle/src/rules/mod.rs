@@ -7,6 +7,7 @@ pub(crate) mod bench;
 mod block_without_code;
 mod executed_row;
 mod fixed_home;
+mod inherited_block;
 mod intermediate_value;
 mod line_zero;
 mod macro_temporary;
@@ -14,6 +15,7 @@ mod no_reference_row;
 mod no_reference_stop;
 mod own_line;
 mod relaxed_floats;
+mod same_block;
 mod same_line_function;
 mod too_many_values;
 mod unconfirmed;
@@ -24,6 +26,8 @@ mod visible_on_line;
 
 pub use already_told::RULE as ALREADY_TOLD;
 pub(crate) use already_told::is_told;
+pub use same_block::RULE as SAME_BLOCK;
+pub(crate) use same_block::Told;
 
 use crate::case::{Candidate, Case};
 use trueline_model::Invariant;
@@ -56,6 +60,7 @@ pub const RULES: &[Rule] = &[
     visible_on_line::RULE,
     own_line::RULE,
     block_without_code::RULE,
+    inherited_block::RULE,
     macro_temporary::RULE,
     unknown_variable::RULE,
     unreadable_reference::RULE,

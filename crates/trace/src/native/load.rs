@@ -2,6 +2,7 @@
 //! submodules. Damage is an error with a reason, never a panic.
 
 mod dies;
+mod lists;
 mod scope;
 mod types;
 

@@ -225,6 +225,11 @@ pub(crate) enum TypeKind {
     Pointer,
     /// Structs and unions: debuggers print the members of both.
     Aggregate(Vec<Field>),
+    /// An enum of Rust's: which of its variants is there depends on a discriminant, if there is more than one.
+    Enum {
+        discriminant: Option<Field>,
+        variants: Vec<Variant>,
+    },
     Array {
         element: TypeId,
         count: u64,
@@ -234,11 +239,20 @@ pub(crate) enum TypeKind {
 }
 
 /// A member.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Field {
     pub ty: TypeId,
     pub bit_offset: u64,
     pub bit_size: Option<u64>,
+}
+
+/// A variant of an enum.
+#[derive(Clone, Debug)]
+pub(crate) struct Variant {
+    /// The discriminant's value; `None` for the variant that is there when no other is.
+    pub discriminant: Option<u64>,
+    pub name: Arc<str>,
+    pub field: Field,
 }
 
 /// Everything about one binary.
@@ -301,9 +315,11 @@ impl Module {
         self.by_address[..after].iter().rev().take(4).find(|r| pc < r.1).map(|r| r.2)
     }
 
-    /// The function called `name`, preferring one with C linkage semantics: the first.
+    /// The function called `name`, in the outermost module if there are several.
     pub fn function_named(&self, name: &str) -> Option<FunctionId> {
-        self.functions.iter().position(|f| &*f.name == name).map(|i| FunctionId(i as u32))
+        let is_it = |f: &Function| f.name.rsplit("::").next() == Some(name);
+        let found = (0..self.functions.len()).filter(|&i| is_it(&self.functions[i]));
+        found.min_by_key(|&i| self.functions[i].name.matches("::").count()).map(|i| FunctionId(i as u32))
     }
 
     /// The innermost block at `pc`.
@@ -343,6 +359,7 @@ impl Module {
                 TypeKind::Pointer => true,
                 _ if depth > 16 => true,
                 TypeKind::Aggregate(fields) => fields.iter().any(|f| go(module, f.ty, depth + 1)),
+                TypeKind::Enum { variants, .. } => variants.iter().any(|v| go(module, v.field.ty, depth + 1)),
                 TypeKind::Array { element, .. } => go(module, *element, depth + 1),
                 _ => false,
             }

@@ -2,7 +2,7 @@
 
 use super::eval::{Fault, Machine, Place, Placement, Value};
 use super::frame::Frame;
-use super::module::{Module, TypeId, TypeKind};
+use super::module::{Field, Module, TypeId, TypeKind, Variant};
 use super::op::ValueType;
 use std::fmt::Write as _;
 
@@ -190,11 +190,40 @@ impl Printer<'_> {
                     p.object(field.ty, bit + field.bit_offset, field.bit_size);
                 });
             }
+            TypeKind::Enum { discriminant, variants } => self.variant(*discriminant, variants, bit),
             TypeKind::Array { element, count } => {
                 let stride = self.module.ty(*element).size * 8;
                 self.list(*count, |p, i| p.object(*element, bit + i * stride, None));
             }
             kind => self.scalar(kind, bit, bit_size.unwrap_or(of.size * 8)),
+        }
+    }
+
+    /// The variant that is there: its name, then its members.
+    fn variant(&mut self, discriminant: Option<Field>, variants: &[Variant], bit: u64) {
+        let chosen = match discriminant {
+            Some(field) => {
+                let bits = self.module.ty(field.ty).size.saturating_mul(8).min(64);
+                let at = bit + field.bit_offset;
+                if self.content.missing.as_ref().is_some_and(|m| extract(m, at, bits) != 0) {
+                    self.hidden = true;
+                    self.text.push('?');
+                    return;
+                }
+                let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+                let value = extract(&self.content.bytes, at, bits) as u64;
+                variants.iter().find(|v| v.discriminant.is_some_and(|d| d & mask == value))
+            }
+            None => None,
+        };
+        match chosen.or_else(|| variants.iter().find(|v| v.discriminant.is_none())) {
+            Some(variant) => {
+                self.shown = true;
+                self.text.push_str(&variant.name);
+                self.object(variant.field.ty, bit + variant.field.bit_offset, None);
+            }
+            // No variant has this discriminant: the memory holds no value of the type.
+            None => self.text.push_str("{}"),
         }
     }
 

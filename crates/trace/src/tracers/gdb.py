@@ -65,6 +65,9 @@ def render(value, type_, budget):
         return "..."
     code = type_.code
     if code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        variant = active_variant(value, type_)
+        if variant is not None:
+            return variant.name + render(value[variant], variant.type.strip_typedefs(), budget)
         parts = []
         for field in type_.fields():
             if not hasattr(field, "bitpos") or getattr(field, "artificial", False):
@@ -99,6 +102,15 @@ def render(value, type_, budget):
     if code in (gdb.TYPE_CODE_COMPLEX, getattr(gdb, "TYPE_CODE_DECFLOAT", -1)):
         return value.format_string()
     return str(int(value))
+
+
+def active_variant(value, type_):
+    """The one field that is left of a Rust enum once gdb has looked at its discriminant; None for anything else."""
+    if not getattr(type_, "dynamic", False):
+        return None
+    real = lambda fields: [f for f in fields if hasattr(f, "bitpos") and not getattr(f, "artificial", False)]
+    left = real(value.type.strip_typedefs().fields())
+    return left[0] if len(left) == 1 < len(real(type_.fields())) else None
 
 
 POINTERS = tuple(

@@ -188,7 +188,7 @@ fn explain(out: &mut String, run: &CheckRun, style: Style) {
     for (rule, dropped) in by_rule {
         let reason = trueline_oracle::rules::RULES
             .iter()
-            .chain([&trueline_oracle::rules::ALREADY_TOLD])
+            .chain([&trueline_oracle::rules::ALREADY_TOLD, &trueline_oracle::rules::SAME_BLOCK])
             .find(|r| r.name == rule)
             .map_or("", |r| r.reason);
         let _ = writeln!(out, "      {} {} · {reason}", style.strong(rule), dropped.len());

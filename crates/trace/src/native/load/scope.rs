@@ -5,14 +5,14 @@
 //! the block around it, and functions without addresses do not exist.
 
 use super::dies::{All, Damage, DieId, attribute, children, die, flag, follow, number, origins, text};
+use super::lists::{constant, read_list, read_ranges, with_code};
 use super::types::TypeReader;
 use crate::native::module::{
-    Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, FileId, Function, FunctionId, Location, LocationEntry, Module, UnitId, Var,
-    VarId,
+    Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, FileId, Function, FunctionId, Location, Module, UnitId, Var, VarId,
 };
-use crate::native::op::{Decoder, Op, Slice};
-use gimli::{AttributeValue, RawLocListEntry, RawRngListEntry};
-use std::collections::HashSet;
+use crate::native::op::{Decoder, Op};
+use gimli::AttributeValue;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use trueline_model::VarKind;
 
@@ -28,11 +28,13 @@ pub(super) struct Reader<'m, 's, 'd, 'a> {
     types: TypeReader,
     /// How many blocks without addresses are being read.
     adopting: u32,
+    /// The paths of Rust's functions, which debuggers show in front of their names.
+    paths: HashMap<DieId, String>,
 }
 
 impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     pub fn new(module: &'m mut Module, all: All<'s, 'd, 'a>, unit: usize, id: UnitId, files: &'m [Option<FileId>]) -> Self {
-        Self { module, all, unit, id, files, types: TypeReader::default(), adopting: 0 }
+        Self { module, all, unit, id, files, types: TypeReader::default(), adopting: 0, paths: HashMap::new() }
     }
 
     pub fn read(&mut self) -> Result<(), Damage> {
@@ -40,7 +42,36 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         if dies.is_empty() {
             return Err(Damage::Other("a unit without entries"));
         }
-        self.file_scope(DieId { unit: self.unit, index: 0 }, 0)
+        let root = DieId { unit: self.unit, index: 0 };
+        if matches!(die(self.all, root).entry.attr_value(gimli::DW_AT_language), Some(AttributeValue::Language(gimli::DW_LANG_Rust))) {
+            self.collect_paths(root, "", 0);
+        }
+        self.file_scope(root, 0)
+    }
+
+    fn collect_paths(&mut self, scope: DieId, path: &str, depth: u32) {
+        for child in children(self.all, scope) {
+            match die(self.all, child).entry.tag() {
+                gimli::DW_TAG_subprogram if !path.is_empty() => {
+                    self.paths.insert(child, path.to_owned());
+                }
+                gimli::DW_TAG_namespace | gimli::DW_TAG_structure_type | gimli::DW_TAG_enumeration_type if depth < DEEPEST => {
+                    let Some(name) = text(self.all, child, gimli::DW_AT_name) else { continue };
+                    let inner = if path.is_empty() { name } else { format!("{path}::{name}") };
+                    self.collect_paths(child, &inner, depth + 1);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A function's name, with its path where debuggers show that.
+    fn function_name(&self, id: DieId) -> Option<Arc<str>> {
+        let name = text(self.all, id, gimli::DW_AT_name)?;
+        match origins(self.all, id).find_map(|o| self.paths.get(&o)) {
+            Some(path) => Some(format!("{path}::{name}").into()),
+            None => Some(name.into()),
+        }
     }
 
     /// A unit or a namespace.
@@ -68,7 +99,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     fn function(&mut self, id: DieId) -> Result<(), Damage> {
         let described = self.ranges(id);
         let ranges = with_code(&described);
-        let Some(name) = text(self.all, id, gimli::DW_AT_name) else { return Ok(()) };
+        let Some(name) = self.function_name(id) else { return Ok(()) };
         // Functions removed by the linker keep their entry at address 0.
         if ranges.is_empty() || ranges[0].0 == 0 {
             return Ok(());
@@ -78,7 +109,6 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         let frame_base = self.location(id, gimli::DW_AT_frame_base);
         let decl_file = self.file_of(id, gimli::DW_AT_decl_file);
         let decl_line = number(self.all, id, gimli::DW_AT_decl_line).unwrap_or(0) as u32;
-        let name: Arc<str> = Arc::from(name);
         for &(low, high) in &ranges {
             self.module.by_address.push((low, high, function));
         }
@@ -163,10 +193,10 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             }
             gimli::DW_TAG_inlined_subroutine => {
                 let ranges = self.ranges(id);
-                let Some(name) = text(self.all, id, gimli::DW_AT_name) else { return Ok(()) };
+                let Some(name) = self.function_name(id) else { return Ok(()) };
                 if !with_code(&ranges).is_empty() {
                     let kind = BlockKind::Inlined {
-                        name: Arc::from(name),
+                        name,
                         call_file: self.file_of(id, gimli::DW_AT_call_file),
                         call_line: number(self.all, id, gimli::DW_AT_call_line).unwrap_or(0) as u32,
                     };
@@ -198,6 +228,10 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     fn variable(&mut self, id: DieId, kind: VarKind) -> Option<VarId> {
         let name = text(self.all, id, gimli::DW_AT_name)?;
         let at_file_scope = kind == VarKind::Global;
+        // What no file declares is the compiler's own, such as Rust's method tables.
+        if at_file_scope && attribute(self.all, id, gimli::DW_AT_decl_file).is_none() {
+            return None;
+        }
         let mut location = self.location(id, gimli::DW_AT_location);
         if matches!(location, Location::None)
             && let Some((_, value)) = attribute(self.all, id, gimli::DW_AT_const_value)
@@ -318,99 +352,4 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         };
         self.files.get(usize::try_from(index).ok()?).copied().flatten()
     }
-}
-
-/// The ranges that hold code.
-fn with_code(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    ranges.iter().copied().filter(|r| r.0 < r.1).collect()
-}
-
-/// A range list in order, empty ranges included: lldb gives them a meaning.
-fn read_ranges(decoder: &Decoder<'_, '_>, offset: gimli::RangeListsOffset) -> gimli::Result<Vec<(u64, u64)>> {
-    let unit = decoder.unit;
-    let mut raw = decoder.dwarf.raw_ranges(unit, offset)?;
-    let mut base = unit.low_pc;
-    let mut list = Vec::new();
-    let address = |index| decoder.dwarf.address(unit, index);
-    while let Some(entry) = raw.next()? {
-        let (low, high) = match entry {
-            RawRngListEntry::BaseAddress { addr } => {
-                base = addr;
-                continue;
-            }
-            RawRngListEntry::BaseAddressx { addr } => {
-                base = address(addr)?;
-                continue;
-            }
-            RawRngListEntry::StartxEndx { begin, end } => (address(begin)?, address(end)?),
-            RawRngListEntry::StartxLength { begin, length } => {
-                let low = address(begin)?;
-                (low, low.wrapping_add(length))
-            }
-            RawRngListEntry::AddressOrOffsetPair { begin, end } | RawRngListEntry::OffsetPair { begin, end } => {
-                (base.wrapping_add(begin), base.wrapping_add(end))
-            }
-            RawRngListEntry::StartEnd { begin, end } => (begin, end),
-            RawRngListEntry::StartLength { begin, length } => (begin, begin.wrapping_add(length)),
-        };
-        // What the linker removed starts near 0 or at the very end of the address space.
-        if low <= high && low > 1 && low < u64::MAX - 1 {
-            list.push((low, high));
-        }
-    }
-    Ok(list)
-}
-
-/// A location list in order, empty entries included: gdb gives them a meaning at a function's entry.
-fn read_list<'a>(decoder: &Decoder<'_, 'a>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<LocationEntry>> {
-    let unit = decoder.unit;
-    let mut raw = decoder.dwarf.raw_locations(unit, offset)?;
-    let mut base = unit.low_pc;
-    let mut list = Vec::new();
-    let address = |index| decoder.dwarf.address(unit, index);
-    while let Some(entry) = raw.next()? {
-        let (low, high, data) = match entry {
-            RawLocListEntry::BaseAddress { addr } => {
-                base = addr;
-                continue;
-            }
-            RawLocListEntry::BaseAddressx { addr } => {
-                base = address(addr)?;
-                continue;
-            }
-            RawLocListEntry::StartxEndx { begin, end, data } => (address(begin)?, address(end)?, data),
-            RawLocListEntry::StartxLength { begin, length, data } => {
-                let low = address(begin)?;
-                (low, low.wrapping_add(length), data)
-            }
-            RawLocListEntry::AddressOrOffsetPair { begin, end, data } | RawLocListEntry::OffsetPair { begin, end, data } => {
-                (base.wrapping_add(begin), base.wrapping_add(end), data)
-            }
-            RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data),
-            RawLocListEntry::StartLength { begin, length, data } => (begin, begin.wrapping_add(length), data),
-            RawLocListEntry::DefaultLocation { data } => (0, u64::MAX, data),
-        };
-        let ops = decoder.decode(data.0).map_err(Arc::from);
-        list.push(LocationEntry { low, high, ops });
-    }
-    Ok(list)
-}
-
-/// A value that the debug information gives outright.
-fn constant(value: AttributeValue<Slice<'_>>) -> Location {
-    let bytes: Arc<[u8]> = match value {
-        AttributeValue::Block(b) => Arc::from(b.slice()),
-        AttributeValue::String(s) => Arc::from(s.slice()),
-        // Only this form has a sign; fixed-size data is extended with zeros.
-        AttributeValue::Sdata(n) => Arc::from(i128::from(n).to_le_bytes()),
-        AttributeValue::Data1(n) => Arc::from(u128::from(n).to_le_bytes()),
-        AttributeValue::Data2(n) => Arc::from(u128::from(n).to_le_bytes()),
-        AttributeValue::Data4(n) => Arc::from(u128::from(n).to_le_bytes()),
-        AttributeValue::Data8(n) => Arc::from(u128::from(n).to_le_bytes()),
-        other => match other.udata_value() {
-            Some(n) => Arc::from(u128::from(n).to_le_bytes()),
-            None => return Location::Broken("constant of an unknown form".into()),
-        },
-    };
-    Location::Constant(bytes)
 }

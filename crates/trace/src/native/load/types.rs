@@ -1,7 +1,7 @@
 //! Types, good enough to print values and spell names.
 
 use super::dies::{All, DieId, attribute, children, die, flag, follow, number, text};
-use crate::native::module::{Field, Type, TypeId, TypeKind};
+use crate::native::module::{Field, Type, TypeId, TypeKind, Variant};
 use gimli::AttributeValue;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -67,7 +67,10 @@ impl TypeReader {
                 if flag(all, id, gimli::DW_AT_declaration) {
                     return (TypeKind::Opaque, 0);
                 }
-                (TypeKind::Aggregate(self.fields(all, types, id, depth)), size)
+                match children(all, id).find(|&c| die(all, c).entry.tag() == gimli::DW_TAG_variant_part) {
+                    Some(part) => (self.variants(all, types, part, depth), size),
+                    None => (TypeKind::Aggregate(self.fields(all, types, id, depth)), size),
+                }
             }
             gimli::DW_TAG_array_type => self.array(all, types, id, depth),
             // Typedefs and qualifiers print as what they stand for.
@@ -95,26 +98,39 @@ impl TypeReader {
             let entry = &die(all, c).entry;
             entry.tag() == gimli::DW_TAG_member && !flag(all, c, gimli::DW_AT_external) && !flag(all, c, gimli::DW_AT_artificial)
         });
-        let mut fields = Vec::new();
-        for member in members {
-            let ty = match follow(all, member, gimli::DW_AT_type) {
-                Some(target) => self.read(all, types, target, depth + 1),
-                None => continue,
-            };
-            let bit_size = number(all, member, gimli::DW_AT_bit_size);
-            let start = number(all, member, gimli::DW_AT_data_member_location).unwrap_or(0).saturating_mul(8);
-            let bit_offset = match (number(all, member, gimli::DW_AT_data_bit_offset), number(all, member, gimli::DW_AT_bit_offset)) {
-                (Some(bits), _) => bits,
-                // DWARF 3: counted from the most significant bit of the storage unit.
-                (None, Some(from_top)) => {
-                    let storage = number(all, member, gimli::DW_AT_byte_size).unwrap_or(types[ty.0 as usize].size).saturating_mul(8);
-                    start.saturating_add(storage).saturating_sub(from_top.saturating_add(bit_size.unwrap_or(0)))
-                }
-                (None, None) => start,
-            };
-            fields.push(Field { ty, bit_offset, bit_size });
+        members.filter_map(|member| self.field(all, types, member, depth)).collect()
+    }
+
+    /// The variants of a Rust enum, each a member of its own type.
+    fn variants(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, part: DieId, depth: u32) -> TypeKind {
+        let discriminant = follow(all, part, gimli::DW_AT_discr).and_then(|d| self.field(all, types, d, depth));
+        let mut variants = Vec::new();
+        for variant in children(all, part).filter(|&c| die(all, c).entry.tag() == gimli::DW_TAG_variant) {
+            let value = die(all, variant).entry.attr_value(gimli::DW_AT_discr_value);
+            let value = value.and_then(|v| v.sdata_value().map(|n| n as u64).or_else(|| v.udata_value()));
+            let member = children(all, variant).find(|&c| die(all, c).entry.tag() == gimli::DW_TAG_member);
+            let Some(member) = member else { continue };
+            let Some(field) = self.field(all, types, member, depth) else { continue };
+            let name = text(all, member, gimli::DW_AT_name).unwrap_or_default();
+            variants.push(Variant { discriminant: value, name: name.into(), field });
         }
-        fields
+        TypeKind::Enum { discriminant, variants }
+    }
+
+    fn field(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, member: DieId, depth: u32) -> Option<Field> {
+        let ty = self.read(all, types, follow(all, member, gimli::DW_AT_type)?, depth + 1);
+        let bit_size = number(all, member, gimli::DW_AT_bit_size);
+        let start = number(all, member, gimli::DW_AT_data_member_location).unwrap_or(0).saturating_mul(8);
+        let bit_offset = match (number(all, member, gimli::DW_AT_data_bit_offset), number(all, member, gimli::DW_AT_bit_offset)) {
+            (Some(bits), _) => bits,
+            // DWARF 3: counted from the most significant bit of the storage unit.
+            (None, Some(from_top)) => {
+                let storage = number(all, member, gimli::DW_AT_byte_size).unwrap_or(types[ty.0 as usize].size).saturating_mul(8);
+                start.saturating_add(storage).saturating_sub(from_top.saturating_add(bit_size.unwrap_or(0)))
+            }
+            (None, None) => start,
+        };
+        Some(Field { ty, bit_offset, bit_size })
     }
 
     fn array(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> (TypeKind, u64) {
@@ -164,9 +180,8 @@ fn copy_of(types: &[Type], id: TypeId) -> (TypeKind, u64) {
         TypeKind::Pointer => TypeKind::Pointer,
         TypeKind::Opaque => TypeKind::Opaque,
         TypeKind::Array { element, count } => TypeKind::Array { element: *element, count: *count },
-        TypeKind::Aggregate(fields) => {
-            TypeKind::Aggregate(fields.iter().map(|f| Field { ty: f.ty, bit_offset: f.bit_offset, bit_size: f.bit_size }).collect())
-        }
+        TypeKind::Aggregate(fields) => TypeKind::Aggregate(fields.clone()),
+        TypeKind::Enum { discriminant, variants } => TypeKind::Enum { discriminant: *discriminant, variants: variants.clone() },
     };
     (kind, of.size)
 }

@@ -1,0 +1,101 @@
+//! Range lists, location lists and constants, as they stand in the debug information.
+
+use crate::native::module::{Location, LocationEntry};
+use crate::native::op::{Decoder, Slice};
+use gimli::{AttributeValue, RawLocListEntry, RawRngListEntry};
+use std::sync::Arc;
+
+/// The ranges that hold code.
+pub(super) fn with_code(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    ranges.iter().copied().filter(|r| r.0 < r.1).collect()
+}
+
+/// A range list in order, empty ranges included: lldb gives them a meaning.
+pub(super) fn read_ranges(decoder: &Decoder<'_, '_>, offset: gimli::RangeListsOffset) -> gimli::Result<Vec<(u64, u64)>> {
+    let unit = decoder.unit;
+    let mut raw = decoder.dwarf.raw_ranges(unit, offset)?;
+    let mut base = unit.low_pc;
+    let mut list = Vec::new();
+    let address = |index| decoder.dwarf.address(unit, index);
+    while let Some(entry) = raw.next()? {
+        let (low, high) = match entry {
+            RawRngListEntry::BaseAddress { addr } => {
+                base = addr;
+                continue;
+            }
+            RawRngListEntry::BaseAddressx { addr } => {
+                base = address(addr)?;
+                continue;
+            }
+            RawRngListEntry::StartxEndx { begin, end } => (address(begin)?, address(end)?),
+            RawRngListEntry::StartxLength { begin, length } => {
+                let low = address(begin)?;
+                (low, low.wrapping_add(length))
+            }
+            RawRngListEntry::AddressOrOffsetPair { begin, end } | RawRngListEntry::OffsetPair { begin, end } => {
+                (base.wrapping_add(begin), base.wrapping_add(end))
+            }
+            RawRngListEntry::StartEnd { begin, end } => (begin, end),
+            RawRngListEntry::StartLength { begin, length } => (begin, begin.wrapping_add(length)),
+        };
+        // What the linker removed starts near 0 or at the very end of the address space.
+        if low <= high && low > 1 && low < u64::MAX - 1 {
+            list.push((low, high));
+        }
+    }
+    Ok(list)
+}
+
+/// A location list in order, empty entries included: gdb gives them a meaning at a function's entry.
+pub(super) fn read_list<'a>(decoder: &Decoder<'_, 'a>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<LocationEntry>> {
+    let unit = decoder.unit;
+    let mut raw = decoder.dwarf.raw_locations(unit, offset)?;
+    let mut base = unit.low_pc;
+    let mut list = Vec::new();
+    let address = |index| decoder.dwarf.address(unit, index);
+    while let Some(entry) = raw.next()? {
+        let (low, high, data) = match entry {
+            RawLocListEntry::BaseAddress { addr } => {
+                base = addr;
+                continue;
+            }
+            RawLocListEntry::BaseAddressx { addr } => {
+                base = address(addr)?;
+                continue;
+            }
+            RawLocListEntry::StartxEndx { begin, end, data } => (address(begin)?, address(end)?, data),
+            RawLocListEntry::StartxLength { begin, length, data } => {
+                let low = address(begin)?;
+                (low, low.wrapping_add(length), data)
+            }
+            RawLocListEntry::AddressOrOffsetPair { begin, end, data } | RawLocListEntry::OffsetPair { begin, end, data } => {
+                (base.wrapping_add(begin), base.wrapping_add(end), data)
+            }
+            RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data),
+            RawLocListEntry::StartLength { begin, length, data } => (begin, begin.wrapping_add(length), data),
+            RawLocListEntry::DefaultLocation { data } => (0, u64::MAX, data),
+        };
+        let ops = decoder.decode(data.0).map_err(Arc::from);
+        list.push(LocationEntry { low, high, ops });
+    }
+    Ok(list)
+}
+
+/// A value that the debug information gives outright.
+pub(super) fn constant(value: AttributeValue<Slice<'_>>) -> Location {
+    let bytes: Arc<[u8]> = match value {
+        AttributeValue::Block(b) => Arc::from(b.slice()),
+        AttributeValue::String(s) => Arc::from(s.slice()),
+        // Only this form has a sign; fixed-size data is extended with zeros.
+        AttributeValue::Sdata(n) => Arc::from(i128::from(n).to_le_bytes()),
+        AttributeValue::Data1(n) => Arc::from(u128::from(n).to_le_bytes()),
+        AttributeValue::Data2(n) => Arc::from(u128::from(n).to_le_bytes()),
+        AttributeValue::Data4(n) => Arc::from(u128::from(n).to_le_bytes()),
+        AttributeValue::Data8(n) => Arc::from(u128::from(n).to_le_bytes()),
+        other => match other.udata_value() {
+            Some(n) => Arc::from(u128::from(n).to_le_bytes()),
+            None => return Location::Broken("constant of an unknown form".into()),
+        },
+    };
+    Location::Constant(bytes)
+}
