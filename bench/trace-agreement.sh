@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Agreement and speed of the native engine against gdb and lldb on csmith programs, printed as ratios of one run.
-# usage: bench/trace-agreement.sh [SEEDS] [MAX-STEPS]   (default 1..21 2000: 20 programs)
+# usage: bench/trace-agreement.sh [SEEDS] [MAX-STEPS]   (default 3..29 200: some 20 programs)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-seeds=${1:-1..21}
-steps=${2:-2000}
+seeds=${1:-3..29}
+steps=${2:-200}
 cargo build --release -p trueline-trace --examples
 agree=${CARGO_TARGET_DIR:-target}/release/examples/agree
 memory=${CARGO_TARGET_DIR:-target}/release/examples/million

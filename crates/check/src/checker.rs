@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
-use trueline_oracle::{Case, Completeness, Digest, Dropped, FloatMath, ReferenceFacts, Role, SourceFacts, Strictness, judge, measure};
+use trueline_oracle::{
+    Case, Completeness, Digest, Dropped, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness, judge, measure,
+};
 use trueline_toolchain::{CompileRequest, Compiler, Limits, Scratch};
 use trueline_trace::native::executed_lines;
 use trueline_trace::{Engine, TraceEnd, TraceRequest, TraceSummary, Vars, open_engine};
@@ -288,7 +290,11 @@ impl Checker {
         let wanted = &self.options.invariants;
         let mut judgement = judge(&case, wanted, self.options.strictness);
         let asked = summons.names();
+        let marked;
         if !asked.is_empty() {
+            let uninitialised = facts::uninitialised(binary, &reference.user_files);
+            marked = OptimizedFacts { uninitialised, ..optimized_facts.clone() };
+            case.optimized_facts = &marked;
             let record = watch(&reference.info, &reference.binary, &reference.args, &self.options.limits, &asked);
             case.witness = &record;
             judgement = judge(&case, wanted, self.options.strictness);

@@ -2,9 +2,11 @@
 
 use crate::debuginfo::{DebugInfo, Function, Place, Var, rows_by_address};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use trueline_model::{LineKey, VarKey};
 use trueline_oracle::{Extent, Home, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts};
+use trueline_trace::native::Facts;
 
 /// Facts of the -O0 build.
 pub(crate) fn of_reference(info: &DebugInfo, executed: BTreeSet<LineKey>, source: &SourceFacts) -> ReferenceFacts {
@@ -86,6 +88,15 @@ pub(crate) fn of_optimized(info: &DebugInfo) -> OptimizedFacts {
         facts.rows_at.insert(address, rows.iter().map(|r| RowNote { line: r.key.clone(), is_stmt: r.is_stmt }).collect());
     }
     facts
+}
+
+/// Where values are marked as not initialised. Binaries that cannot be read mark nothing: the engine will have said so.
+pub(crate) fn uninitialised(binary: &Path, user_files: &[String]) -> BTreeMap<(Arc<str>, u32), Vec<(u64, u64)>> {
+    let mut marked: BTreeMap<(Arc<str>, u32), Vec<(u64, u64)>> = BTreeMap::new();
+    for (name, line, range) in Facts::load(binary, user_files).map(|f| f.uninitialised()).unwrap_or_default() {
+        marked.entry((name, line)).or_default().push(range);
+    }
+    marked
 }
 
 /// Of several copies of a variable the most modest claim counts.

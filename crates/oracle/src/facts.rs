@@ -58,6 +58,8 @@ pub struct OptimizedFacts {
     pub line_zero: Vec<(u64, u64)>,
     /// Variables of blocks that have no code left.
     pub codeless: BTreeSet<VarKey>,
+    /// Addresses where a variable, by name and declaration line, is marked as not initialised by the debug information itself.
+    pub uninitialised: BTreeMap<(Arc<str>, u32), Vec<(u64, u64)>>,
     /// Addresses of the blocks that hold a variable, of all its copies.
     pub blocks: BTreeMap<VarKey, Vec<(u64, u64)>>,
     /// Rows by address: what the line table says there, every row in order.

@@ -11,6 +11,7 @@ mod inherited_block;
 mod intermediate_value;
 mod line_zero;
 mod macro_temporary;
+mod marked_uninitialised;
 mod no_reference_row;
 mod no_reference_stop;
 mod own_line;
@@ -66,6 +67,7 @@ pub const RULES: &[Rule] = &[
     unreadable_reference::RULE,
     fixed_home::RULE,
     relaxed_floats::RULE,
+    marked_uninitialised::RULE,
     too_many_values::RULE,
     unconfirmed::RULE,
     intermediate_value::RULE,

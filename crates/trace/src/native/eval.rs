@@ -103,7 +103,7 @@ impl Machine<'_> {
         while let Some(op) = ops.get(at) {
             at += 1;
             budget = budget.checked_sub(1).ok_or_else(|| ill("endless expression"))?;
-            if place.is_some() && !matches!(op, Op::Piece { .. } | Op::Nop) {
+            if place.is_some() && !matches!(op, Op::Piece { .. } | Op::Nop | Op::Uninitialised) {
                 return Err(ill("operations after a register or value"));
             }
             match op {
@@ -154,7 +154,7 @@ impl Machine<'_> {
                     }
                 }
                 Op::Skip(target) => at = *target,
-                Op::Nop => {}
+                Op::Nop | Op::Uninitialised => {}
                 Op::StackValue => place = Some(Place::Value(pop(&mut stack)?)),
                 Op::Implicit(bytes) => place = Some(Place::Implicit(Arc::clone(bytes))),
                 Op::ImplicitPointer(..) => place = Some(Place::ImplicitPointer),

@@ -190,6 +190,21 @@ impl Facts {
         }
     }
 
+    /// Where the debug information itself marks a variable's value as not given yet: name, declaration line, addresses.
+    pub fn uninitialised(&self) -> Vec<(Arc<str>, u32, (u64, u64))> {
+        let marked = |ops: &[Op]| ops.iter().any(|op| matches!(op, Op::Uninitialised));
+        let mut found = Vec::new();
+        for var in &self.module.vars {
+            let ranges: Vec<(u64, u64)> = match &var.location {
+                Location::Everywhere(ops) if marked(ops) => vec![(0, u64::MAX)],
+                Location::List(list) => list.iter().filter(|e| e.ops.as_ref().is_ok_and(|o| marked(o))).map(|e| (e.low, e.high)).collect(),
+                _ => Vec::new(),
+            };
+            found.extend(ranges.into_iter().map(|r| (Arc::clone(&var.name), var.decl_line, r)));
+        }
+        found
+    }
+
     /// The variables visible at an address: name, declaration line, kind.
     pub fn variables_at(&self, pc: u64) -> Vec<(Arc<str>, u32, VarKind)> {
         let vars = super::watch::visible(&self.module, pc, 0, Policy::Gdb, |_| true);
@@ -256,6 +271,7 @@ fn spell_one(op: &Op) -> String {
         Op::Branch(to) => format!("bra to operation {to}"),
         Op::Skip(to) => format!("skip to operation {to}"),
         Op::Nop => "nop".into(),
+        Op::Uninitialised => "GNU_uninit".into(),
         Op::StackValue => "stack_value".into(),
         Op::Implicit(bytes) => format!("implicit_value {}", hex(bytes)),
         Op::ImplicitPointer(die, n) => format!("implicit_pointer {die:#x} {n:+}"),

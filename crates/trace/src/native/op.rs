@@ -52,6 +52,8 @@ pub(crate) enum Op {
     Branch(usize),
     Skip(usize),
     Nop,
+    /// gcc's mark of a value that the source has not given yet.
+    Uninitialised,
     StackValue,
     Implicit(Arc<[u8]>),
     /// Pointer to a variable (by DIE offset) that has no memory, and a byte offset into it.
@@ -216,7 +218,7 @@ impl<'a> Decoder<'_, 'a> {
             O::Call { offset: DieReference::UnitRef(_) | DieReference::DebugInfoRef(_) } => Op::Unsupported("DW_OP_call"),
             O::VariableValue { .. } => Op::Unsupported("DW_OP_GNU_variable_value"),
             O::PushObjectAddress => Op::Unsupported("DW_OP_push_object_address"),
-            O::Uninitialized => Op::Nop,
+            O::Uninitialized => Op::Uninitialised,
             _ => Op::Unsupported("an operation of another machine"),
         })
     }

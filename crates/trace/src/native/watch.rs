@@ -2,7 +2,7 @@
 
 use super::eval::{Fault, Machine, Memory};
 use super::frame::Frame;
-use super::module::{FileId, Location, Module, TypeKind, VarId};
+use super::module::{BlockId, FileId, Location, Module, TypeKind, VarId};
 use super::op::{Binary, Op};
 use super::value::{Content, Printed, print};
 use crate::inferior::Inferior;
@@ -141,7 +141,11 @@ impl Watch {
     /// One variable at one stop.
     pub fn observe(&mut self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Variable {
         let module = machine.module;
-        let outcome = fetch(machine, frame, var, &mut self.content);
+        let outcome = match (self.policy, &module.var(var).location) {
+            // lldb 16 follows pointers to characters, constants too.
+            (Policy::Lldb, Location::Constant(_)) if is_constant_text(module, var) => Err(Fault::Unreadable("a constant text".into())),
+            _ => fetch(machine, frame, var, &mut self.content),
+        };
         if let (Ok(()), Some(seen)) = (&outcome, &self.seen[var.0 as usize])
             && seen.is_value
             && self.content.missing.is_none()
@@ -196,10 +200,29 @@ impl Watch {
     }
 }
 
+/// True for a file-scope pointer to characters.
+fn is_constant_text(module: &Module, var: VarId) -> bool {
+    let var = module.var(var);
+    let ty = module.ty(var.ty);
+    let to = ty.name.strip_suffix(" const").unwrap_or(&ty.name).strip_suffix(" *");
+    let is_character = |t: &str| matches!(t, "char" | "signed char" | "unsigned char" | "int8_t" | "uint8_t");
+    var.kind == VarKind::Global && to.is_some_and(|t| is_character(t.trim_start_matches("const ")))
+}
+
 /// True for an address of the binary, possibly with constants added, given as a value.
 fn is_address_sum(ops: &[Op]) -> bool {
     let adds = |op: &Op| matches!(op, Op::Const(_) | Op::PlusConst(_) | Op::Binary(Binary::Plus) | Op::StackValue);
     matches!(ops, [Op::Address(_), rest @ ..] if rest.iter().all(adds))
+}
+
+/// lldb shows the static variables of every block of the function, wherever in it the program stands.
+fn add_statics(module: &Module, block: BlockId, vars: &mut Vec<VarId>) {
+    for &child in module.block(block).children.iter().filter(|&&c| !module.block(c).is_inlined()) {
+        let is_static = |v: &VarId| module.var(*v).kind != VarKind::Param && is_static_to_lldb(&module.var(*v).location);
+        let found: Vec<VarId> = module.block(child).vars.iter().copied().filter(is_static).filter(|v| !vars.contains(v)).collect();
+        vars.extend(found);
+        add_statics(module, child, vars);
+    }
 }
 
 /// What lldb 16 takes for static: a location that holds everywhere and mentions an address, whatever is done with it.
@@ -262,12 +285,17 @@ pub(crate) fn visible(module: &Module, pc: u64, hidden: usize, policy: Policy, u
         }
     }
     let mut vars = Vec::new();
+    let mut outermost = None;
     for id in chain {
         let block = module.block(id);
         vars.extend_from_slice(&block.vars);
+        outermost = Some(id);
         if block.is_inlined() {
             break;
         }
+    }
+    if let (Policy::Lldb, Some(block)) = (policy, outermost) {
+        add_statics(module, block, &mut vars);
     }
     if let Some(function) = module.function_at(pc) {
         let globals = &module.unit(module.function(function).unit).globals;
