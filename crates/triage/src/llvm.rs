@@ -70,31 +70,39 @@ pub(crate) fn bisect(cached: &CachedProbe<'_>, setting: &Setting, full: &Probed)
     // The highest limit known to hide it and the lowest known to show it.
     let mut hidden = (0u64, none);
     let mut shown = (executions.len() as u64, full.clone());
-    while shown.0 - hidden.0 > 1 {
-        let gap = shown.0 - hidden.0;
-        let mut cuts = vec![hidden.0 + gap / 3, hidden.0 + (2 * gap).div_ceil(3)];
-        cuts.retain(|cut| *cut > hidden.0 && *cut < shown.0);
+    // The highest limit behind which it is not known to show, with the reason where that build says nothing: a compiler
+    // that crashes on a whole range of limits must not cost a build for each of them.
+    let mut below: (u64, Option<String>) = (0, None);
+    while shown.0 - below.0 > 1 {
+        let gap = shown.0 - below.0;
+        let mut cuts = vec![below.0 + gap / 3, below.0 + (2 * gap).div_ceil(3)];
+        cuts.retain(|cut| *cut > below.0 && *cut < shown.0);
         cuts.dedup();
         if cuts.is_empty() {
-            cuts.push(hidden.0 + gap / 2);
+            cuts.push(below.0 + gap / 2);
         }
         let sets: Vec<Vec<String>> = cuts.iter().map(|cut| limit_flags(kind, *cut as i64)).collect();
-        let before = (hidden.0, shown.0);
-        let answers: Vec<(u64, Probed)> = cuts.into_iter().zip(cached.probe_all(setting, &sets)?).collect();
-        narrow(&mut hidden, &mut shown, answers);
-        if (hidden.0, shown.0) == before {
-            // Both cuts say nothing: walk down from the build that shows it, which must end somewhere.
-            let next = shown.0 - 1;
-            let probed = at(next)?;
+        for (cut, probed) in cuts.into_iter().zip(cached.probe_all(setting, &sets)?) {
             match &probed.presence {
-                Presence::Present => shown = (next, probed),
-                Presence::Absent => hidden = (next, probed),
-                Presence::Unjudged(reason) => {
-                    let evidence = format!("the build one pass execution earlier ({next}) cannot be judged: {reason}");
-                    return Ok(named(PassRole::Enabling, &executions, shown, hidden, evidence, full));
+                // Lowest cut first: the earliest execution that shows it wins, later answers no longer matter.
+                Presence::Present => {
+                    shown = (cut, probed);
+                    break;
                 }
+                Presence::Absent => {
+                    below = (cut, None);
+                    hidden = (cut, probed);
+                }
+                Presence::Unjudged(reason) => below = (cut, Some(reason.clone())),
             }
         }
+    }
+    if let (before, Some(reason)) = below {
+        let evidence = format!(
+            "absent after {} pass executions, present after {}; the build after {before} cannot be judged: {reason}",
+            hidden.0, shown.0
+        );
+        return Ok(named(PassRole::Enabling, &executions, shown, hidden, evidence, full));
     }
     let culprit = executions.iter().find(|e| e.number == shown.0);
     let name = culprit.map_or("", |e| e.name.as_str());
@@ -122,28 +130,12 @@ pub(crate) fn confirm(cached: &CachedProbe<'_>, setting: &Setting, expected: &st
         let middle = low + (high - low) / 2;
         match at(candidates[middle])? {
             Presence::Present => high = middle,
-            Presence::Absent => low = middle + 1,
-            Presence::Unjudged(_) => return Ok(false),
+            Presence::Absent | Presence::Unjudged(_) => low = middle + 1,
         }
     }
     match candidates.get(low) {
-        Some(first) => Ok(at(first - 1)? == Presence::Absent),
+        Some(first) => Ok(at(first - 1)? != Presence::Present),
         None => Ok(false),
-    }
-}
-
-/// Takes the answers of one round, keeping an interval that begins hidden and ends shown.
-fn narrow(hidden: &mut (u64, Probed), shown: &mut (u64, Probed), answers: Vec<(u64, Probed)>) {
-    // Lowest cut first: the earliest execution that shows it wins, later answers no longer matter.
-    for (cut, probed) in answers {
-        match probed.presence {
-            Presence::Present if cut < shown.0 => {
-                *shown = (cut, probed);
-                return;
-            }
-            Presence::Absent if cut > hidden.0 => *hidden = (cut, probed),
-            _ => {}
-        }
     }
 }
 
