@@ -52,7 +52,7 @@ def shows(trueline, finding, command, source):
         return any(key(v) == key(sought) for v in found)
 
 
-def prove(trueline, finding, drafts):
+def prove(trueline, finding, drafts, scripts):
     """Runs the two printed commands and the draft's reproduce.sh as a user would."""
     finding["proof"] = finding["reproduced"] = None
     names = os.listdir(drafts)
@@ -60,8 +60,9 @@ def prove(trueline, finding, drafts):
         return
     draft = os.path.join(drafts, names[0])
     source = open(os.path.join(draft, "program.c")).read()
-    script = subprocess.run([os.path.join(draft, "reproduce.sh")], capture_output=True, env={**os.environ, "CC": finding["compiler"]["path"]})
-    finding["reproduced"] = script.returncode == 0
+    if scripts:
+        script = subprocess.run([os.path.join(draft, "reproduce.sh")], capture_output=True, env={**os.environ, "CC": finding["compiler"]["path"]})
+        finding["reproduced"] = script.returncode == 0
     if finding["pass"]:
         with_, without = finding["pass"]["with"], finding["pass"]["without"]
         finding["proof"] = shows(trueline, finding, with_, source) is True and (not without or shows(trueline, finding, without, source) is False)
@@ -76,10 +77,15 @@ def main():
     parser.add_argument("--versions", default="all")
     parser.add_argument("--no-readers", action="store_true")
     parser.add_argument("--keep")
+    parser.add_argument("--ids", help="these findings instead of a choice, separated by commas")
+    parser.add_argument("--no-scripts", action="store_true", help="do not run each draft's reproduce.sh")
     args = parser.parse_args()
     args.trueline, results = os.path.abspath(args.trueline), []
     for family, count in (("gcc", args.gcc), ("clang", args.clang)):
-        for ident in pick(args.store, family, count):
+        chosen = pick(args.store, family, count)
+        if args.ids:
+            chosen = [ident for ident in pick(args.store, family, 1 << 30) if str(ident) in args.ids.split(",")]
+        for ident in chosen:
             before, started = children_cpu(), time.time()
             command = [args.trueline, "triage", "--db", args.store, str(ident), "--json", "--versions", args.versions]
             command += ["--no-readers"] if args.no_readers else []
@@ -90,7 +96,7 @@ def main():
                 continue
             for finding in json.loads(run.stdout)["findings"]:
                 finding["cpu"], finding["wall"], finding["family"] = children_cpu() - before, time.time() - started, family
-                prove(args.trueline, finding, drafts)
+                prove(args.trueline, finding, drafts, not args.no_scripts)
                 results.append(finding)
                 if args.keep:
                     json.dump(results, open(args.keep, "w"), indent=1)
@@ -117,7 +123,7 @@ def report(results):
     updates = collections.Counter(f["update"]["state"] if not f["update"]["errors"] else "wrong update named" for f in shown if f.get("update"))
     print(f"the pass watched at its execution (clang's line, backtrace and scope violations): {dict(updates)}")
     proofs = [f["proof"] for f in shown if f["proof"] is not None]
-    print(f"\nprinted commands show and hide the violation in a fresh process: {sum(proofs)} of {len(proofs)}; reproduce.sh with gdb or lldb alone: {sum(bool(f['reproduced']) for f in shown)} of {len(shown)}")
+    print(f"\nprinted commands show and hide the violation in a fresh process: {sum(proofs)} of {len(proofs)}; reproduce.sh with gdb or lldb alone: {sum(bool(f['reproduced']) for f in shown)} of {sum(f['reproduced'] is not None for f in shown)}")
     print("\n### Findings / unique fingerprints per level\n")
     kinds = sorted({f["kind"] for f in shown})
     print("| level | " + " | ".join(kinds) + " |\n|---" * 1 + "|---" * len(kinds) + "|")
