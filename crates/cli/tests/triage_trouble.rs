@@ -33,13 +33,12 @@ fn script(path: &Path, body: &str) {
 fn store(dir: &Path) -> (PathBuf, PathBuf) {
     let (corpus, compiler, db) = (dir.join("corpus"), dir.join("gcc-of-test"), dir.join("hunt.db"));
     std::fs::create_dir(&corpus).unwrap();
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/merged-return.c");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/merged-return.c");
     std::fs::copy(program, corpus.join("merged-return.c")).unwrap();
     script(&compiler, "");
     let generator = format!("corpus:{}", corpus.display());
     let args = ["hunt", "--cc", compiler.to_str().unwrap(), "--opt=-Og", "--generator", &generator, "--db", db.to_str().unwrap()];
-    let output =
-        trueline(&[&args[..], &["--jobs", "1", "--confirm", "none", "--no-report", "--invariant", "line", "--seeds", "1..1"]].concat());
+    let output = trueline(&[&args[..], &["--jobs", "1", "--confirm", "none", "--no-report", "--invariant", "line"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     (db, compiler)
 }
@@ -79,7 +78,7 @@ fn a_version_that_cannot_compile_the_program_is_told_with_its_reason() {
         &broken,
         "case \"$1\" in --version) echo 'gcc-9 (x) 9.9.9'; echo 'Free Software Foundation'; exit ;; esac\necho 'error: no such thing' >&2; exit 1",
     );
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/merged-return.c");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/merged-return.c");
     let args = ["triage", program.to_str().unwrap(), "--cc", "gcc-12", "--opt=-O2", "--only", "line", "--no-readers", "--json"];
     let document = json(&trueline(&[&args[..], &["--versions", broken.to_str().unwrap()]].concat()));
     let finding = &document["findings"][0];
@@ -93,7 +92,7 @@ fn a_reducer_that_is_missing_or_dies_is_named() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/merged-return.c");
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/merged-return.c");
     let out = dir.path().join("small.c");
     let args =
         ["reduce", program.to_str().unwrap(), "--cc", "gcc-12", "--opt=-Og", "--any-pass", "-o", out.to_str().unwrap(), "--tool", "cvise"];
