@@ -74,7 +74,8 @@ impl<'c, 'r> Court<'c, 'r> {
         }
         let seen = &glances.records[index];
         if !seen.is_empty() && !seen.iter().any(|r| r.sees) && self.campaign.plan.engine == EngineKind::Native {
-            return self.step_through(violation, class);
+            // Stepping costs what ten units cost: once it has agreed with the glance about a class, the glance is enough.
+            return if self.campaign.ledger.was_refuted(class) { None } else { self.step_through(violation, class) };
         }
         self.campaign.ledger.answer(class, true);
         let mut records = vec![readers.screening(violation)];

@@ -55,6 +55,11 @@ impl Ledger {
         self.with(class, |e| if confirmed { e.confirmed += 1 } else { e.refuted += 1 });
     }
 
+    /// Whether stepping through a build has refuted one of this class before.
+    pub fn was_refuted(&self, class: &str) -> bool {
+        self.with(class, |e| e.refuted > 0)
+    }
+
     /// Records a finding: whether its class is new, and whether its traces are to be kept.
     pub fn keep(&self, class: &str) -> (bool, bool) {
         self.with(class, |e| {
