@@ -17,9 +17,11 @@ fn root() -> PathBuf {
 fn run(line: &str, scratch: &Path) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_trueline"));
     let path = format!("{}:{}", binary.parent().expect("a directory").display(), std::env::var("PATH").unwrap_or_default());
-    let output =
-        Command::new("bash").args(["-c", line]).current_dir(root()).env("PATH", path).env("TOUR", scratch).env("LC_ALL", "C").output();
-    let output = output.expect("bash runs");
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).current_dir(root()).env("PATH", path).env("TOUR", scratch).env("LC_ALL", "C");
+    // Names of LLVM's static functions come from packages that not everybody has; the recorded output is without.
+    command.env("TRUELINE_LLVM_ARCHIVES", scratch.join("none")).env("TRUELINE_TOOLCHAINS", scratch.join("none"));
+    let output = command.output().expect("bash runs");
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
