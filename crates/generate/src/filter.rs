@@ -62,6 +62,8 @@ pub struct Filter {
     rustc: Option<Compiler>,
     ccomp: Option<Tool>,
     limit: Duration,
+    /// The level of the builds that look for uninitialized memory.
+    memory_level: OptLevel,
 }
 
 const UBSAN_ASAN: [&str; 3] = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"];
@@ -75,7 +77,17 @@ impl Filter {
         let gcc = ["gcc", "gcc-12", "gcc-11"].iter().filter_map(|n| find_compiler(n).ok()).find(usable);
         let clang = ["clang", "clang-16", "clang-19", "clang-14"].iter().filter_map(|n| find_compiler(n).ok()).find(usable);
         let rustc = find_compiler("rustc").ok().filter(|c| c.id.kind == CompilerKind::Rustc);
-        Self { gcc, clang, rustc, ccomp: find_tool(ToolKind::Ccomp, None).ok(), limit: Duration::from_secs(5) }
+        Self { gcc, clang, rustc, ccomp: find_tool(ToolKind::Ccomp, None).ok(), limit: Duration::from_secs(5), memory_level: OptLevel::O1 }
+    }
+
+    /// Looks for uninitialized memory in a build without optimization, with a clang that also checks what is passed and
+    /// returned (16 or newer, where there is one). What generators make passes either way; a reducer loves programs whose
+    /// uninitialized values the optimizer makes disappear before the sanitizer sees them.
+    pub fn strict(mut self) -> Self {
+        let newer = ["clang-16", "clang-19"].iter().filter_map(|n| find_compiler(n).ok()).find(compile_probe);
+        self.clang = newer.or(self.clang);
+        self.memory_level = OptLevel::O0;
+        self
     }
 
     /// Sets how long a program may run.
@@ -99,16 +111,16 @@ impl Filter {
         let source = scratch.write(&program.name, &program.source).map_err(|e| SeamError(format!("cannot write a program: {e}")))?;
         if program.language == Language::Rust {
             let Some(rustc) = &self.rustc else { return Ok(None) };
-            return self.sanitized(rustc, program, &source, &scratch, "rustc", &[]);
+            return self.sanitized(rustc, program, &source, &scratch, "rustc", (&[], OptLevel::O1));
         }
         if let Some(gcc) = &self.gcc
-            && let Some(rejection) = self.sanitized(gcc, program, &source, &scratch, "gcc", &UBSAN_ASAN)?
+            && let Some(rejection) = self.sanitized(gcc, program, &source, &scratch, "gcc", (&UBSAN_ASAN, OptLevel::O1))?
         {
             return Ok(Some(rejection));
         }
         if let Some(clang) = &self.clang {
-            for (by, flags) in [("clang", &UBSAN_ASAN[..]), ("clang's MSan", &MSAN[..])] {
-                if let Some(rejection) = self.sanitized(clang, program, &source, &scratch, by, flags)? {
+            for (by, build) in [("clang", (&UBSAN_ASAN[..], OptLevel::O1)), ("clang's MSan", (&MSAN[..], self.memory_level))] {
+                if let Some(rejection) = self.sanitized(clang, program, &source, &scratch, by, build)? {
                     return Ok(Some(rejection));
                 }
             }
@@ -124,10 +136,10 @@ impl Filter {
         source: &Path,
         scratch: &Scratch,
         by: &'static str,
-        flags: &[&str],
+        (flags, level): (&[&str], OptLevel),
     ) -> Result<Option<Rejection>, SeamError> {
         let binary = scratch.join("sanitized");
-        let mut request = CompileRequest::new(source, program.language, OptLevel::O1, &binary);
+        let mut request = CompileRequest::new(source, program.language, level, &binary);
         request = request.flags(flags.iter().copied()).flags(program.cflags.iter().cloned());
         request.limits = Limits { memory: None, ..Limits::seconds(60) };
         match compiler.compile(&request) {

@@ -38,8 +38,9 @@ pub fn interesting_script(spec: &ScriptSpec) -> String {
     script.push_str(&format!("\"$TRUELINE\" triage \"$FILE\" {} >/dev/null 2>&1 || exit 1\n", words(&spec.arguments)));
     if sanitize {
         script.push_str(&format!(
-            "for sanitizer in undefined,address memory; do\n  \
-             \"$CLANG\" {cflags} -w -g -O1 -fsanitize=$sanitizer -fno-sanitize-recover=all \"$FILE\" -o \"$work/a.out\" 2>/dev/null || exit 1\n  \
+            "# Without optimization, or uninitialized values are gone before the sanitizer sees them.\n\
+             for sanitizer in undefined,address memory; do\n  \
+             \"$CLANG\" {cflags} -w -g -O0 -fsanitize=$sanitizer -fno-sanitize-recover=all \"$FILE\" -o \"$work/a.out\" 2>/dev/null || exit 1\n  \
              timeout 10 \"$work/a.out\" >/dev/null 2>\"$work/log\"\n  \
              [ $? -lt 124 ] && ! grep -q -e 'runtime error' -e 'Sanitizer' \"$work/log\" || exit 1\ndone\n"
         ));

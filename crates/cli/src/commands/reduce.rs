@@ -109,7 +109,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     // A fresh look, with nothing remembered: what is written out must show the fault and be valid.
     let fresh = Program { source: reduced.text.clone(), ..program.clone() };
     let shows = shows_expected(fresh.clone(), &looking, &setting, &kind, pass.as_deref())?;
-    let invalid = Filter::find().judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
+    let invalid = Filter::find().strict().judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
     report(&args, &program, &reduced, &output, &kind, pass.as_deref(), started, (shows, invalid.map(|r| r.to_string())))?;
     Ok(Ending::Clean)
 }
@@ -118,7 +118,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 pub fn shrink(program: &Program, aim: &Aim, tool: Option<ToolChoice>, time: Duration, watch: &Watch<'_>) -> Result<Reduced, ReduceError> {
     let tool = tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { ToolChoice::Cvise } else { ToolChoice::Builtin });
     match tool {
-        ToolChoice::Builtin => Builtin { interesting: aim, validity: &Filter::find(), watch }.reduce(program),
+        ToolChoice::Builtin => Builtin { interesting: aim, validity: &Filter::find().strict(), watch }.reduce(program),
         ToolChoice::Cvise | ToolChoice::Creduce => {
             let script = super::triage::script_of(program, &program.name, &aim.setting, &aim.kind, aim.pass.as_deref());
             let which = if tool == ToolChoice::Cvise { ExternalTool::Cvise } else { ExternalTool::Creduce };
