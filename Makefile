@@ -50,7 +50,7 @@ bench-scale: build
 	$(CARGO) run --release --locked -p trueline-store --example merge_scale -- target/merge-scale 1000000 64
 	TRUELINE_KILLS=200 $(CARGO) test --release --locked -p trueline --test hunt killed_at -- --nocapture
 
-# Memory and open files over 100,000 units with a stub compiler: about ten minutes.
+# Memory and open files over 100,000 units with a stub compiler: about 17 CPU-minutes.
 .PHONY: bench-flat
 bench-flat: build
 	bench/scale-flat.py --out docs/scale-flat.svg
