@@ -144,7 +144,8 @@ impl DebugInfo {
         let mut headers = dwarf.units();
         while let Some(header) = headers.next()? {
             let unit = dwarf.unit(header)?;
-            let mut reader = UnitReader { dwarf, unit: &unit, files: HashMap::new(), types: HashMap::new() };
+            let mut reader = UnitReader { dwarf, unit: &unit, files: HashMap::new(), types: HashMap::new(), paths: HashMap::new() };
+            reader.read_paths()?;
             reader.read_files()?;
             reader.read_rows(&mut self.rows)?;
             reader.read_tree(self)?;
@@ -170,13 +171,14 @@ struct UnitReader<'a> {
     unit: &'a Unit,
     files: HashMap<u64, FileName>,
     types: HashMap<gimli::UnitOffset, Option<Arc<[Leaf]>>>,
+    /// The paths of Rust's functions, which engines show in front of their names.
+    paths: HashMap<gimli::UnitOffset, Arc<str>>,
 }
 
 /// Where we are while walking the tree.
 #[derive(Clone)]
 struct Context {
     depth: isize,
-    namespace: Arc<str>,
     /// Index into the function list, when inside one.
     function: Option<usize>,
     ranges: Arc<[(u64, u64)]>,
@@ -234,7 +236,6 @@ impl UnitReader<'_> {
             }
             let mut context = stack.last().cloned().unwrap_or(Context {
                 depth,
-                namespace: "".into(),
                 function: None,
                 ranges: Arc::from([]),
                 is_codeless: false,
@@ -242,18 +243,14 @@ impl UnitReader<'_> {
             });
             context.depth = depth;
             match entry.tag() {
-                gimli::DW_TAG_namespace => {
-                    let name = self.name(entry)?.unwrap_or_else(|| "".into());
-                    context.namespace = if context.namespace.is_empty() { name } else { format!("{}::{name}", context.namespace).into() };
-                }
                 gimli::DW_TAG_subprogram | gimli::DW_TAG_inlined_subroutine => {
                     context.is_codeless = false;
-                    context.function = self.function(entry, &context)?.map(|function| {
+                    context.function = self.function(entry)?.map(|function| {
                         context.ranges = Arc::clone(&function.ranges);
                         info.functions.push(function);
                         info.functions.len() - 1
                     });
-                    context.abstract_function = if context.function.is_none() { self.name(entry)? } else { None };
+                    context.abstract_function = if context.function.is_none() { self.path_name(entry)? } else { None };
                 }
                 gimli::DW_TAG_lexical_block => {
                     let ranges = self.ranges(entry)?;
@@ -317,6 +314,57 @@ impl UnitReader<'_> {
         Ok(Some(Arc::from(&*text.to_string_lossy()?)))
     }
 
+    /// A function's name with its path, which stands around the entry itself or around the one that it is a copy of.
+    fn path_name(&self, entry: &Entry) -> gimli::Result<Option<Arc<str>>> {
+        let Some(name) = self.name(entry)? else { return Ok(None) };
+        let mut offset = entry.offset();
+        for _ in 0..4 {
+            if let Some(path) = self.paths.get(&offset) {
+                return Ok(Some(format!("{path}::{name}").into()));
+            }
+            let at = self.unit.entry(offset)?;
+            match at.attr_value(gimli::DW_AT_abstract_origin).or_else(|| at.attr_value(gimli::DW_AT_specification)) {
+                Some(AttributeValue::UnitRef(origin)) if !self.paths.is_empty() => offset = origin,
+                _ => break,
+            }
+        }
+        Ok(Some(name))
+    }
+
+    /// Notes the path of every function inside a module or type; only Rust has such.
+    fn read_paths(&mut self) -> gimli::Result<()> {
+        let mut open: Vec<(isize, Arc<str>)> = Vec::new();
+        let mut entries = self.unit.entries();
+        while let Some(entry) = entries.next_dfs()? {
+            let depth = entry.depth();
+            if depth == 0 {
+                match entry.attr_value(gimli::DW_AT_language) {
+                    Some(AttributeValue::Language(gimli::DW_LANG_Rust)) => continue,
+                    _ => return Ok(()),
+                }
+            }
+            while open.last().is_some_and(|o| o.0 >= depth) {
+                open.pop();
+            }
+            // Only what stands directly inside counts: functions inside functions are another matter.
+            let around = open.last().filter(|o| o.0 == depth - 1).map(|o| Arc::clone(&o.1));
+            match (entry.tag(), around) {
+                (gimli::DW_TAG_subprogram, Some(path)) => {
+                    self.paths.insert(entry.offset(), path);
+                }
+                (gimli::DW_TAG_namespace | gimli::DW_TAG_structure_type | gimli::DW_TAG_enumeration_type, around) => {
+                    if around.is_none() && depth > 1 {
+                        continue;
+                    }
+                    let Some(name) = self.name(entry)? else { continue };
+                    open.push((depth, around.map_or(name.clone(), |path| format!("{path}::{name}").into())));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn decl(&self, entry: &Entry) -> gimli::Result<(Option<LineKey>, u32)> {
         let number = |v: Option<AttributeValue<Slice>>| v.and_then(|v| v.udata_value()).unwrap_or(0);
         let line = number(self.attr(entry, gimli::DW_AT_decl_line)?);
@@ -327,11 +375,10 @@ impl UnitReader<'_> {
         Ok((self.key(file, line), line as u32))
     }
 
-    fn function(&self, entry: &Entry, context: &Context) -> gimli::Result<Option<Function>> {
+    fn function(&self, entry: &Entry) -> gimli::Result<Option<Function>> {
         let ranges = self.ranges(entry)?;
-        let Some(name) = self.name(entry)?.filter(|_| !ranges.is_empty()) else { return Ok(None) };
+        let Some(name) = self.path_name(entry)?.filter(|_| !ranges.is_empty()) else { return Ok(None) };
         let is_inlined = entry.tag() == gimli::DW_TAG_inlined_subroutine;
-        let name = if context.namespace.is_empty() || is_inlined { name } else { format!("{}::{name}", context.namespace).into() };
         let frame_base = match entry.attr_value(gimli::DW_AT_frame_base) {
             Some(AttributeValue::Exprloc(expression)) => match self.only_operation(expression)? {
                 Some(Operation::CallFrameCFA) => FrameBase::Cfa,

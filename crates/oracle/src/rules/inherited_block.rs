@@ -16,8 +16,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
     let Subject::Variable(variable) = &candidate.subject else { return false };
-    let (Some(stop), Some(ranges)) = (candidate.stop(case), case.optimized_facts.blocks.get(variable)) else { return false };
-    !ranges.iter().any(|(low, high)| (*low..*high).contains(&stop.pc))
+    let Some(ranges) = case.optimized_facts.blocks.get(variable) else { return false };
+    // What is visible is kept per line: any of its stops may be the one that shows the variable.
+    let holds = |pc: u64| ranges.iter().any(|(low, high)| (*low..*high).contains(&pc));
+    !case.optimized.stops_on(&candidate.key()).any(|s| s.stack.first().is_some_and(|a| a.function == variable.function) && holds(s.pc))
 }
 
 #[cfg(test)]

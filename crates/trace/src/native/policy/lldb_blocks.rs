@@ -47,7 +47,7 @@ impl LldbBlocks {
 
     /// The innermost block at an address, from the function's own block inwards.
     pub fn innermost(&self, module: &Module, function: BlockId, pc: u64) -> BlockId {
-        let holds = |b: &&BlockId| find(&self.described[b.0 as usize], (pc, pc + 1)).is_some();
+        let holds = |b: &&BlockId| find(&self.described[b.0 as usize], (pc, pc.saturating_add(1))).is_some();
         let mut block = function;
         while let Some(&child) = module.block(block).children.iter().find(holds) {
             block = child;
@@ -57,7 +57,7 @@ impl LldbBlocks {
 
     /// The range of a block around an address.
     pub fn range(&self, block: BlockId, pc: u64) -> Option<Range> {
-        find(&self.kept[block.0 as usize], (pc, pc + 1))
+        find(&self.kept[block.0 as usize], (pc, pc.saturating_add(1)))
     }
 }
 
