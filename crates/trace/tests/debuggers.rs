@@ -29,7 +29,7 @@ fn build(scratch: &Scratch, source: &str, opt: OptLevel, flags: &[&str]) -> Path
 fn request(binary: PathBuf) -> TraceRequest {
     let mut request = TraceRequest::new(binary);
     request.user_files = vec!["program.c".to_owned()];
-    request.limits = Limits::seconds(30);
+    request.limits = Limits::seconds(300);
     request
 }
 

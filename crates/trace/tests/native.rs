@@ -29,7 +29,7 @@ impl Program {
         let request = CompileRequest::new(&self.source, Language::C, opt, output).flags(flags.iter().copied());
         let mut request = TraceRequest::new(compiler.compile(&request).unwrap().binary);
         request.user_files = vec!["p.c".into()];
-        request.limits = Limits::seconds(60);
+        request.limits = Limits::seconds(300);
         Some(request)
     }
 }
