@@ -188,16 +188,7 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
                 let from = same[0];
                 moments = (from..high).filter(at_line).collect();
             }
-            let lane_of = |k: usize| (0..tie.unroll + 1).rev().find(|l| position(first + l) <= k).unwrap_or(0);
-            if moments.is_empty() && back == 0 {
-                // The source does not come to this line here (a condition became data): the instant stands for the
-                // rest of the iteration that the stores say, whatever its lines.
-                let lane = lane_of(same[0]);
-                let end = position(first + lane + 1);
-                let moments = same.into_iter().filter(|k| *k < end).collect();
-                return Window { moments, lane: Some(lane), lines: Lines::Any };
-            }
-            let lane = moments.first().map(|k| lane_of(*k));
+            let lane = moments.first().map(|k| (0..tie.unroll + 1).rev().find(|l| position(first + l) <= *k).unwrap_or(0));
             return Window { moments, lane, lines: Lines::Same };
         }
         return Window::default();
@@ -225,8 +216,12 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
         let moments: Vec<usize> = (low..high.max(low)).filter(|k| source.moments[*k].state == *state).collect();
         if !moments.is_empty() {
             let here: Vec<usize> = moments.iter().copied().filter(at_line).collect();
-            let lines = if here.is_empty() { Lines::Any } else { Lines::Same };
-            return Window { moments: if here.is_empty() { moments } else { here }, lane: None, lines };
+            if !here.is_empty() {
+                return Window { moments: here, lane: None, lines: Lines::Same };
+            }
+            // Only when the source never has this memory at this line: otherwise the moment lies elsewhere.
+            let elsewhere = source.moments.iter().any(|m| m.state == *state && m.line == line);
+            return if elsewhere { Window::default() } else { Window { moments, lane: None, lines: Lines::Any } };
         }
     }
     Window::default()

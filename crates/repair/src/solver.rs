@@ -9,7 +9,7 @@ use trueline_toolchain::{Confinement, Limits, Tool, ToolKind, find_tool};
 /// What one question may cost, counted in the solver's own steps: the same answer on a busy machine as on an idle
 /// one. About a second of CPU time each.
 const Z3_EFFORT: u64 = 3_000_000;
-const CVC5_EFFORT: u64 = 3_000;
+const CVC5_EFFORT: u64 = 50_000;
 
 /// A question: do the assumptions imply the claim?
 #[derive(Clone, Debug)]

@@ -86,18 +86,26 @@ fn a_proof_from_elsewhere_is_reduced_spread_and_checked_against_the_runs() {
     let f = &found.report.functions[0];
     let (head, _) = f.loops[0];
     let at_head = f.locations.iter().find(|l| l.low == head && l.variable == "i").unwrap();
-    // clang counts the index itself: i = REG. The second invariant is false and must not be believed.
-    let register = at_head.relation.clone();
+    // clang counts the index itself, maybe from an offset: i = REG or i = REG ± 0xN.
+    let words: Vec<&str> = at_head.relation.split(' ').collect();
+    let number = |w: &str| i64::from_str_radix(w.trim_start_matches("0x"), 16).unwrap();
+    let (register, shift) = match words.as_slice() {
+        [register] => (*register, 0),
+        [register, "-", n] => (*register, -number(n)),
+        [register, "+", n] => (*register, number(n)),
+        other => panic!("another loop than expected: {other:?}"),
+    };
     let given = |terms: &str| {
         format!(
             r#"{{"schema":"trueline.repair-proof/1","functions":[{{"name":"s000","points":[{{"pc":{head},"invariants":[{terms}]}}]}}]}}"#
         )
     };
-    let good = scratch.write("good.json", given(&format!(r#"{{"terms":{{"i":-2,"{register}":2}}}}"#))).unwrap();
+    let good = scratch.write("good.json", given(&format!(r#"{{"terms":{{"i":-2,"{register}":2}},"constant":{}}}"#, 2 * shift))).unwrap();
     let outcome = run(&binary, &reference, None, Some(good), Trust::Proved);
     let g = &outcome.report.functions[0];
     assert!(g.proved > 1, "spread beyond the point itself: {:?}", g.locations);
-    assert!(g.locations.iter().any(|l| l.low <= head && l.high > head && l.relation == register), "{:?}", g.locations);
+    assert!(g.locations.iter().any(|l| l.low <= head && l.high > head && l.relation == at_head.relation), "{:?}", g.locations);
+    // A false one must not be believed, whoever says it.
     let bad = scratch.write("bad.json", given(&format!(r#"{{"terms":{{"i":1,"{register}":-3}},"constant":5}}"#))).unwrap();
     let outcome = run(&binary, &reference, None, Some(bad), Trust::Proved);
     assert_eq!(outcome.report.functions[0].updated, 0);

@@ -10,7 +10,7 @@ use crate::term::{Term, Terms};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Source points that one location may be compared with.
-const MAX_POINTS: usize = 8;
+const MAX_POINTS: usize = 10;
 
 impl Prover<'_, '_> {
     /// Labels every choice that follows from the facts on all paths. Nothing at a tainted PC is.
@@ -37,9 +37,12 @@ impl Prover<'_, '_> {
                     let (before, after) = lanes.split_at(first);
                     let mut claim: Option<Term> = None;
                     let mut points = 0;
-                    // Past a loop its ends come first, inside it the iteration that the runs saw.
-                    let (one, two) = if choice.lane.is_some() { (after, &ends[..]) } else { (&ends[..], after) };
-                    for source in one.iter().chain(two).chain(before) {
+                    // Past a loop its end comes first, inside it the iteration that the runs saw.
+                    let order: Vec<&Symbolic> = match choice.lane {
+                        Some(_) => after.iter().chain(&ends).chain(before).collect(),
+                        None => ends.iter().take(2).chain(lanes.iter().rev()).chain(ends.iter().skip(2)).collect(),
+                    };
+                    for source in order {
                         let at = self.holds_at(&mut terms, &machine, source, choice, slot);
                         if terms.value(at) == Some(0) || points == MAX_POINTS {
                             continue;
