@@ -212,8 +212,12 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
         })
     };
     let high = (instant.entered..alignment.ties.len()).find_map(begins).unwrap_or(source.moments.len());
-    for state in instant.states.iter().rev() {
+    for (back, state) in instant.states.iter().rev().enumerate() {
         let moments: Vec<usize> = (low..high.max(low)).filter(|k| source.moments[*k].state == *state).collect();
+        if moments.is_empty() && back == 0 && source.moments.iter().any(|m| m.state == *state) {
+            // The source has this memory at another place than the loops around say: nothing is known.
+            return Window::default();
+        }
         if !moments.is_empty() {
             let here: Vec<usize> = moments.iter().copied().filter(at_line).collect();
             if !here.is_empty() {

@@ -13,6 +13,7 @@ use crate::relation::truncate;
 use crate::snapshot::elf_entry;
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpAccess, Register};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
 use trueline_toolchain::{Confinement, Job, Limits};
 use trueline_trace::inferior::{Event, Inferior};
 
@@ -91,7 +92,9 @@ impl<'a> Live<'a> {
     fn launch(image: &'a Image, entry: u64, names: &[(String, u64)], args: &[String]) -> Result<Self, String> {
         let path = std::fs::canonicalize(&image.path).map_err(|e| e.to_string())?;
         let (start, span) = elf_entry(image);
-        let job = Job::new(&path).args(args).limits(Limits::seconds(60)).confine(Confinement::traced());
+        // A run that is cut off would look like wrong values: wait long on a busy machine.
+        let limits = Limits { wall: Duration::from_secs(1200), ..Limits::seconds(60) };
+        let job = Job::new(&path).args(args).limits(limits).confine(Confinement::traced());
         let mut inferior = Inferior::launch(&job, start, span).map_err(|e| e.to_string())?;
         let bias = inferior.bias();
         inferior.set_breakpoints(&[entry.wrapping_add(bias)]).map_err(|e| e.to_string())?;
