@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Summarizes what `make bench-isolate` measured.
 
-usage: isolate-summary.py OUT-DIR
+usage: isolate-summary.py OUT-DIR   (after `bench_isolate rank`)
 
 Per method: share of bugs whose first buggy file is within the top 1, 5, 10 and 20, mean first rank, mean
 average rank, the same counted once per distinct set of buggy files, and a Wilcoxon signed-rank p against
@@ -44,23 +44,22 @@ def main(out):
     runs = collections.defaultdict(list)
     buggy = {}
     for name in sorted(os.listdir(out)):
-        path = os.path.join(out, name, "done.json")
+        path = os.path.join(out, name, "ranks.json")
         if os.path.exists(path):
             run = json.load(open(path))
-            strategy = name.rsplit("-", 2)[1]
             buggy[run["file"]] = tuple(run["buggy_files"])
-            for method, ranks in run.get("ranks", {}).items():
-                if ranks is not None:
-                    runs[(strategy, method), run["file"]].append(ranks)
-    methods = sorted({key[0] for key in runs})
+            for method, ranks in run["ranks"].items():
+                # What does not use the witnesses is the same in every run.
+                strategy = run["strategy"] if method == "default" or "witnesses" in method or method == "functions" else "-"
+                runs[(strategy, method), run["file"]].append(ranks)
     table = {}
-    for method in methods:
+    for method in sorted({key[0] for key in runs}):
         files = [file for key, file in runs if key == method]
         first = {f: statistics.median(r[0] for r in runs[method, f]) for f in files}
         average = {f: statistics.median(statistics.mean(r) for r in runs[method, f]) for f in files}
         table[method] = (first, average)
     base = table.get(("guided", "default"), ({}, {}))[0]
-    print("search/method                 bugs  top-1/5/10/20 %    MFR    MAR   once per file set    p against default")
+    print(f"{'search, method':<42} bugs  top-1/5/10/20 %    MFR    MAR   once per file set  MFR   p against default")
     for method, (first, average) in table.items():
         values = list(first.values())
         top = lambda v: "/".join(f"{100 * sum(x <= k for x in v) / len(v):.0f}" for k in (1, 5, 10, 20))
@@ -69,9 +68,14 @@ def main(out):
             sets[buggy[file]].append(rank)
         once = [statistics.median(r) for r in sets.values()]
         common = [f for f in first if f in base]
-        p = wilcoxon([base[f] for f in common], [first[f] for f in common]) if method != ("guided", "default") else float("nan")
-        print(f"{method[0] + '/' + method[1]:<29} {len(values):>4}  {top(values):<16} {statistics.mean(values):>6.1f} "
-              f"{statistics.mean(average.values()):>6.1f}   {top(once):<16}     {p:.2g}")
+        p = wilcoxon([base[f] for f in common], [first[f] for f in common])
+        p = "-" if method in (("guided", "default"), ("guided", "functions")) else f"{p:.2g}"
+        print(f"{method[0] + ', ' + method[1]:<42} {len(values):>4}  {top(values):<16} {statistics.mean(values):>6.1f} "
+              f"{statistics.mean(average.values()):>6.1f}   {top(once):<16} {statistics.mean(once):>6.1f}   {p}")
+    print()
+    for file in sorted(base):
+        ranks = [r[0] for r in runs[("guided", "default"), file]]
+        print(f"{file:<16} {' '.join(map(str, ranks)):<12} {', '.join(buggy[file])}")
 
 
 main(sys.argv[1])

@@ -98,6 +98,40 @@ unsafe extern "C" {
     fn mmap(address: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
     fn dl_iterate_phdr(callback: extern "C" fn(*const DlInfo, usize, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
     fn __sigaction(signal: c_int, new: *const SigAction, old: *mut SigAction) -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
+}
+
+const SYS_RT_SIGPROCMASK: c_long = 14;
+const SIG_UNBLOCK: c_int = 1;
+const TRAP_BIT: u64 = 1 << (SIGTRAP - 1);
+
+/// Blocks signals as asked, SIGTRAP apart: a breakpoint while it is blocked would end the process.
+///
+/// # Safety
+/// `new` and `old` are null or point at the kernel's eight bytes of signal mask.
+unsafe fn change_mask(how: c_int, new: *const u64, old: *mut u64) -> c_long {
+    // SAFETY: as the caller promises.
+    let asked = if new.is_null() { 0 } else { unsafe { *new } };
+    let mask = if how == SIG_UNBLOCK { asked } else { asked & !TRAP_BIT };
+    let given = if new.is_null() { core::ptr::null() } else { &raw const mask };
+    // SAFETY: the masks live until the call returns.
+    unsafe { syscall(SYS_RT_SIGPROCMASK, how as c_long, given, old, 8usize) }
+}
+
+/// # Safety
+/// As for the C library's function of that name.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sigprocmask(how: c_int, new: *const u64, old: *mut u64) -> c_int {
+    // SAFETY: the caller's arguments; a `sigset_t` begins with the kernel's mask.
+    unsafe { change_mask(how, new, old) as c_int }
+}
+
+/// # Safety
+/// As for the C library's function of that name.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_sigmask(how: c_int, new: *const u64, old: *mut u64) -> c_int {
+    // SAFETY: as above. The only error is a bad `how`, which the C library reports as EINVAL.
+    if unsafe { change_mask(how, new, old) } == 0 { 0 } else { 22 }
 }
 
 /// One image under observation; written once before the handler is installed, then only read.

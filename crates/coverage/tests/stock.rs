@@ -82,3 +82,19 @@ fn the_binary_tells_which_file_a_pass_lives_in() {
     }
     assert_eq!(coverage.file_of_pass("no-such-pass"), None);
 }
+
+#[test]
+fn clang_writes_the_same_object_when_watched() {
+    let Ok(compiler) = find_compiler("clang-14") else { return println!("skipped: no clang-14") };
+    // Needs llvm-14-dev, whose static libraries name the files.
+    let coverage = match StockCoverage::new(&compiler) {
+        Ok(coverage) => coverage,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let flags = ["-O2".to_owned()];
+    let (plain, watched) = (coverage.run_plain(&program(LOOP), &flags).unwrap(), coverage.run(&program(LOOP), &flags).unwrap());
+    assert!(plain.output.is_some());
+    assert_eq!(plain.output, watched.output, "{}", watched.stderr);
+    assert!(files(&coverage, &watched.covered).iter().any(|f| f == "LoopVectorize.cpp"));
+    assert_eq!(coverage.file_of_pass("GVNPass").as_deref(), Some("GVN.cpp"));
+}

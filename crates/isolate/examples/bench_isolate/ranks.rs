@@ -2,9 +2,10 @@
 
 use crate::Failure;
 use crate::record::{Base, Bug, bugs, load, load_all};
+use std::collections::BTreeSet;
 use std::path::Path;
 use trueline_coverage::StockCoverage;
-use trueline_isolate::{Aggregate, Found, Level, Passing, Report, Suspect, SwitchWitness, Witness, rank, reports_diagnostics};
+use trueline_isolate::{Aggregate, Found, Level, Passing, Report, Suspect, SwitchWitness, Witness, place, rank, reports_diagnostics};
 use trueline_model::{CodeFunction, CodeMap, Coverage, CoverageSet, Language, Origin, Program};
 use trueline_toolchain::find_compiler;
 
@@ -19,8 +20,8 @@ pub fn rank_all(bugs_dir: &Path, out: &Path) -> Result<(), Failure> {
         if open.as_ref().is_none_or(|(name, _)| *name != bug.compiler) {
             open = Some((bug.compiler.clone(), StockCoverage::new(&find_compiler(&bug.compiler)?)?));
         }
-        let map = open.as_ref().expect("just opened").1.code_map();
-        let measured = Measured::load(&bug, &base_dir, map)?;
+        let coverage = &open.as_ref().expect("just opened").1;
+        let measured = Measured::load(&bug, &base_dir, coverage)?;
         for entry in std::fs::read_dir(out)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let ours = name.strip_prefix(&bug.file).is_some_and(|rest| rest.starts_with("-guided-") || rest.starts_with("-random-"));
@@ -43,16 +44,21 @@ struct Measured<'a> {
     switches: Vec<SwitchWitness>,
     levels: Vec<CoverageSet>,
     corpus: Vec<CoverageSet>,
+    /// Files of the passes without which the program passes.
+    guilty: BTreeSet<String>,
 }
 
 impl<'a> Measured<'a> {
-    fn load(bug: &'a Bug, dir: &Path, map: &'a CodeMap) -> Result<Self, Failure> {
+    fn load(bug: &'a Bug, dir: &Path, coverage: &'a StockCoverage) -> Result<Self, Failure> {
         let base: Base = serde_json::from_slice(&std::fs::read(dir.join("base.json"))?)?;
         let sets = load_all(dir, "switch-")?;
+        let passes = base.switches.iter().filter_map(|flag| flag.strip_prefix("-fdisable-"));
+        let guilty = passes.filter_map(|pass| coverage.file_of_pass(pass)).collect();
         let switches = base.switches.iter().zip(sets).map(|(flag, covered)| SwitchWitness { flag: flag.clone(), covered });
         Ok(Self {
             bug,
-            map,
+            map: coverage.code_map(),
+            guilty,
             crash: base.kind == "Crash",
             failing: load(&dir.join("failing.bits"))?,
             switches: switches.collect(),
@@ -81,6 +87,7 @@ impl<'a> Measured<'a> {
             "switches alone, evidence": self.of(&self.spectrum(&self.switched(), Aggregate::Evidence)),
             "switches alone, mean": self.of(&self.spectrum(&self.switched(), Aggregate::Mean)),
         });
+        ranks["guilty pass mapped to its file"] = serde_json::json!(self.of(&self.guilty_files()));
         if !self.corpus.is_empty() {
             ranks["csmith corpus, mean per file"] = serde_json::json!(self.of(&self.spectrum(&self.corpus, Aggregate::Mean)));
             ranks["csmith corpus, whole files"] = serde_json::json!(self.of(&self.whole_files()));
@@ -93,6 +100,13 @@ impl<'a> Measured<'a> {
 
     fn switched(&self) -> Vec<CoverageSet> {
         self.switches.iter().map(|s| s.covered.clone()).collect()
+    }
+
+    /// The files of guilty passes first, all others after them.
+    fn guilty_files(&self) -> Vec<Suspect> {
+        let mut all = self.spectrum(&[], Aggregate::Mean);
+        all.iter_mut().for_each(|suspect| suspect.score = if self.guilty.contains(&suspect.file) { 1.0 } else { 0.0 });
+        place(all)
     }
 
     fn excluded(&self, file: &str) -> bool {
