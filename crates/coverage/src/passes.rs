@@ -7,16 +7,18 @@
 
 use crate::image::{Image, Range};
 use crate::mangled::qualified_name;
+use crate::naming::range_at;
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
+use std::collections::HashMap;
 use trueline_model::CodeMap;
 
-/// The exported function that makes the pass of a name, in a `cc1`.
-pub fn maker_of_pass(image: &Image, pass: &str) -> Option<String> {
+/// The exported functions that make passes, by the names of these, in a `cc1`.
+pub fn pass_makers(image: &Image) -> HashMap<String, String> {
     let makers = image.exports.iter().filter_map(|(&address, export)| {
         let name = qualified_name(&export.name).filter(|name| name.starts_with("make_pass_"))?;
-        Some((*image.ranges.iter().find(|range| range.start == address)?, name))
+        Some((image.ranges[range_at(image, address)?], name))
     });
-    makers.into_iter().find(|(range, _)| passes_made(image, *range).any(|made| made == pass)).map(|(_, name)| name)
+    makers.flat_map(|(range, name)| passes_made(image, range).map(move |pass| (pass, name.clone())).collect::<Vec<_>>()).collect()
 }
 
 /// The names in the pass descriptions that a function refers to.

@@ -4,10 +4,12 @@
 use crate::gcc::GccHints;
 use crate::image::Image;
 use crate::llvm::LlvmHints;
-use crate::passes::{file_of_function, maker_of_pass};
+use crate::passes::{file_of_function, pass_makers};
 use crate::plan::{Plan, cache_dir};
 use crate::{CoverageError, hook};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use trueline_model::{CodeMap, CompilerKind, Coverage, CoverageSet, Program, SeamError};
 use trueline_toolchain::{Compiler, Exit, Job, Limits, Scratch};
 
@@ -19,6 +21,8 @@ pub struct StockCoverage {
     plans: Vec<Plan>,
     map: CodeMap,
     limits: Limits,
+    /// The functions that make gcc's passes; read when first asked for.
+    makers: OnceLock<HashMap<String, String>>,
 }
 
 /// A compilation that was measured.
@@ -58,7 +62,7 @@ impl StockCoverage {
         }
         let map = join_maps(plans.iter().map(|plan| &plan.map));
         let hook = hook::install(cache)?;
-        Ok(Self { compiler: compiler.clone(), hook, plans, map, limits: Limits::seconds(30) })
+        Ok(Self { compiler: compiler.clone(), hook, plans, map, limits: Limits::seconds(30), makers: OnceLock::new() })
     }
 
     /// Sets the limits of one compilation.
@@ -74,8 +78,11 @@ impl StockCoverage {
         let unnumbered = plain.trim_end_matches(|c: char| c.is_ascii_digit());
         let file = match self.compiler.id.kind {
             CompilerKind::Gcc => {
-                let image = Image::load(images(&self.compiler).ok()?.first()?).ok()?;
-                let maker = maker_of_pass(&image, plain).or_else(|| maker_of_pass(&image, unnumbered))?;
+                let makers = self.makers.get_or_init(|| {
+                    let image = images(&self.compiler).ok().and_then(|images| Image::load(images.first()?).ok());
+                    image.map(|image| pass_makers(&image)).unwrap_or_default()
+                });
+                let maker = makers.get(plain).or_else(|| makers.get(unnumbered))?;
                 file_of_function(&self.map, |name| name == maker)
             }
             _ => {

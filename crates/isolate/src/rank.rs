@@ -102,7 +102,8 @@ pub fn place(mut suspects: Vec<Suspect>) -> Vec<Suspect> {
     suspects.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| (&a.file, &a.function).cmp(&(&b.file, &b.function))));
     let mut end = suspects.len();
     for index in (0..suspects.len()).rev() {
-        if index + 1 < suspects.len() && suspects[index].score > suspects[index + 1].score {
+        // Sums of the same numbers in another order are the same.
+        if index + 1 < suspects.len() && suspects[index].score - suspects[index + 1].score > 1e-9 {
             end = index + 1;
         }
         suspects[index].rank = end;

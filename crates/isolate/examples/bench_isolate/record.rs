@@ -68,7 +68,9 @@ pub fn load(path: &Path) -> std::io::Result<CoverageSet> {
 /// The sets of a directory whose names begin so, in order.
 pub fn load_all(dir: &Path, prefix: &str) -> Result<Vec<CoverageSet>, Failure> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)));
+    // The witnesses' sources lie beside their sets.
+    let ours = |name: &str| name.starts_with(prefix) && name.ends_with(".bits");
+    paths.retain(|path| path.file_name().is_some_and(|name| ours(&name.to_string_lossy())));
     paths.sort();
     paths.iter().map(|path| Ok(load(path)?)).collect()
 }
