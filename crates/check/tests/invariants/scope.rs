@@ -8,6 +8,6 @@ fn gcc_shows_a_loop_counter_after_its_loop() {
 }
 
 #[test]
-fn gcc_shows_a_loop_counter_before_its_loop() {
+fn a_block_that_gdb_inherits_from_a_description_is_not_reported() {
     expect("early-block.c");
 }
