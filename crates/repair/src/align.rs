@@ -212,21 +212,14 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
         })
     };
     let high = (instant.entered..alignment.ties.len()).find_map(begins).unwrap_or(source.moments.len());
-    for (back, state) in instant.states.iter().rev().enumerate() {
-        let moments: Vec<usize> = (low..high.max(low)).filter(|k| source.moments[*k].state == *state).collect();
-        if moments.is_empty() && back == 0 && source.moments.iter().any(|m| m.state == *state) {
-            // The source has this memory at another place than the loops around say: nothing is known.
-            return Window::default();
-        }
-        if !moments.is_empty() {
-            let here: Vec<usize> = moments.iter().copied().filter(at_line).collect();
-            if !here.is_empty() {
-                return Window { moments: here, lane: None, lines: Lines::Same };
-            }
-            // Only when the source never has this memory at this line: otherwise the moment lies elsewhere.
-            let elsewhere = source.moments.iter().any(|m| m.state == *state && m.line == line);
-            return if elsewhere { Window::default() } else { Window { moments, lane: None, lines: Lines::Any } };
-        }
+    // Only the memory as it is now: between two states that the source had nothing is known here.
+    let Some(state) = instant.states.last() else { return Window::default() };
+    let moments: Vec<usize> = (low..high.max(low)).filter(|k| source.moments[*k].state == *state).collect();
+    let here: Vec<usize> = moments.iter().copied().filter(at_line).collect();
+    if !here.is_empty() {
+        return Window { moments: here, lane: None, lines: Lines::Same };
     }
-    Window::default()
+    // At another line only when the source never has this memory at this one: otherwise the moment lies elsewhere.
+    let elsewhere = source.moments.iter().any(|m| m.state == *state && m.line == line);
+    if elsewhere || moments.is_empty() { Window::default() } else { Window { moments, lane: None, lines: Lines::Any } }
 }
