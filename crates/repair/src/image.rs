@@ -177,7 +177,7 @@ impl Image {
             let base = if kind == ImageKind::Relocatable { place.get(&section.0).copied().unwrap_or(0) } else { 0 };
             symbols.push(Symbol {
                 name: name.to_owned(),
-                address: symbol.address() + base,
+                address: symbol.address().wrapping_add(base),
                 size: symbol.size(),
                 function: symbol.kind() == SymbolKind::Text,
             });
@@ -191,7 +191,7 @@ impl Image {
                     let RelocationTarget::Symbol(index) = relocation.target() else { continue };
                     let Ok(symbol) = file.symbol_by_index(index) else { continue };
                     let value = match symbol.section_index() {
-                        Some(s) => place.get(&s.0).copied().unwrap_or(0) + symbol.address(),
+                        Some(s) => place.get(&s.0).copied().unwrap_or(0).wrapping_add(symbol.address()),
                         None => {
                             let name = symbol.name().unwrap_or("").to_owned();
                             let at = *externs.entry(name.clone()).or_insert_with(|| {
