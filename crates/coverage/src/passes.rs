@@ -50,7 +50,7 @@ fn constants_of(instruction: Instruction) -> Vec<u64> {
 }
 
 /// The file of a function, by its qualified name or, for a class, its `run`.
-pub fn file_of_function<'m>(map: &'m CodeMap, matches: impl Fn(&str) -> bool) -> Option<&'m str> {
+pub fn file_of_function(map: &CodeMap, matches: impl Fn(&str) -> bool) -> Option<&str> {
     let function = map.functions.iter().find(|function| matches(&function.name))?;
     Some(&map.files[function.file as usize])
 }

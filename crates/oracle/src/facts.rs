@@ -49,6 +49,9 @@ pub enum Home {
     Described,
 }
 
+/// A variable as its declaration tells it: name and line.
+pub type Declared = (Arc<str>, u32);
+
 /// Static knowledge of the optimized build.
 #[derive(Clone, Debug, Default)]
 pub struct OptimizedFacts {
@@ -59,7 +62,7 @@ pub struct OptimizedFacts {
     /// Variables of blocks that have no code left.
     pub codeless: BTreeSet<VarKey>,
     /// Addresses where a variable, by name and declaration line, is marked as not initialised by the debug information itself.
-    pub uninitialised: BTreeMap<(Arc<str>, u32), Vec<(u64, u64)>>,
+    pub uninitialised: BTreeMap<Declared, Vec<(u64, u64)>>,
     /// Addresses of the blocks that hold a variable, of all its copies.
     pub blocks: BTreeMap<VarKey, Vec<(u64, u64)>>,
     /// Rows by address: what the line table says there, every row in order.

@@ -273,7 +273,7 @@ fn stem(name: &str) -> (&str, bool) {
 pub fn pure_arguments(name: &str) -> Option<(usize, u32)> {
     let (stem, single) = stem(name.split('@').next().unwrap_or(name));
     let known = PURE.contains(&stem) || EXACT.contains(&stem);
-    known.then(|| (if matches!(stem, "pow" | "atan2" | "fmin" | "fmax") { 2 } else { 1 }, if single { 32 } else { 64 }))
+    known.then_some((if matches!(stem, "pow" | "atan2" | "fmin" | "fmax") { 2 } else { 1 }, if single { 32 } else { 64 }))
 }
 
 /// Prepares the stack of a machine for a run: the return address on top, everything below poisoned.

@@ -12,6 +12,9 @@ use crate::walk::{self, Arrival};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// The machines that leave a stretch of code, by where they arrive.
+type Exits = BTreeMap<Arrival, Symbolic>;
+
 /// Most source iterations that are followed on known values.
 const MAX_CHAIN: usize = 600;
 
@@ -136,7 +139,7 @@ impl Prover<'_, '_> {
     }
 
     /// One step of the source: from a machine at `pc` to every next loop head or return.
-    fn advance(&self, terms: &mut Terms, mut m: Symbolic, pc: u64) -> Result<BTreeMap<Arrival, Symbolic>, String> {
+    fn advance(&self, terms: &mut Terms, mut m: Symbolic, pc: u64) -> Result<Exits, String> {
         m.terms = std::mem::take(terms);
         let (done, table) = walk::walk(&self.theirs, m, pc, &mut |_, _| {})?;
         *terms = table;
@@ -160,9 +163,9 @@ impl Prover<'_, '_> {
     }
 
     /// The source from a node on: machines after each iteration, and where each leads when the loop is left.
-    fn iterate(&self, terms: &mut Terms, node: &Node, r: Symbolic) -> Result<(Vec<Symbolic>, Vec<BTreeMap<Arrival, Symbolic>>), String> {
+    fn iterate(&self, terms: &mut Terms, node: &Node, r: Symbolic) -> Result<(Vec<Symbolic>, Vec<Exits>), String> {
         let mut lanes = vec![r];
-        let mut exits: Vec<BTreeMap<Arrival, Symbolic>> = Vec::new();
+        let mut exits: Vec<Exits> = Vec::new();
         let start = node.head.unwrap_or(self.study.reference.function.entry());
         let last = node.unroll + node.rest;
         for lane in 0..=last {
@@ -178,7 +181,7 @@ impl Prover<'_, '_> {
     }
 
     /// Where the optimizer left no loop, the source's own may run on known values: its heads, one by one.
-    fn unrolled(&self, terms: &mut Terms, exits: &[BTreeMap<Arrival, Symbolic>]) -> Vec<Symbolic> {
+    fn unrolled(&self, terms: &mut Terms, exits: &[Exits]) -> Vec<Symbolic> {
         let ours = |pc: u64| self.nodes.iter().any(|n| n.head == Some(pc));
         let mut chain = Vec::new();
         for (arrival, m) in exits.iter().flatten() {
@@ -233,15 +236,7 @@ impl Prover<'_, '_> {
     }
 
     /// Source machines that arrive at `head` from a node, on the ways that the runs suggest.
-    fn sources(
-        &self,
-        terms: &mut Terms,
-        node: &Node,
-        to: &Node,
-        head: u64,
-        lanes: &[Symbolic],
-        exits: &[BTreeMap<Arrival, Symbolic>],
-    ) -> Vec<Symbolic> {
+    fn sources(&self, terms: &mut Terms, node: &Node, to: &Node, head: u64, lanes: &[Symbolic], exits: &[Exits]) -> Vec<Symbolic> {
         let target = Arrival::Cut(head);
         let mut sources = Vec::new();
         if Some(head) == node.head {

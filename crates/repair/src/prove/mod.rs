@@ -53,6 +53,9 @@ struct Node {
     facts: Vec<Fact>,
 }
 
+/// Facts that do not survive a step, by node.
+type Refuted = BTreeMap<usize, Vec<Fact>>;
+
 /// How a proof went.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
@@ -179,7 +182,7 @@ impl<'s, 'a> Prover<'s, 'a> {
 
     /// Asks everything that starts at one node: the heads it may reach without the source following, and
     /// the facts that do not survive, by node.
-    fn step(&self, index: usize, solver: &mut Solver) -> Result<(BTreeSet<u64>, BTreeMap<usize, Vec<Fact>>), String> {
+    fn step(&self, index: usize, solver: &mut Solver) -> Result<(BTreeSet<u64>, Refuted), String> {
         let mut fan = self.fan(index)?;
         let mut questions = Vec::new();
         // Edge, source alternative and fact; an alternative that is none asks whether the edge is ever taken.
