@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use trueline_model::{LineKey, VarKey};
-use trueline_oracle::{Extent, Home, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts};
+use trueline_oracle::{Declared, Extent, Home, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts};
 use trueline_trace::native::Facts;
 
 /// Facts of the -O0 build.
@@ -91,8 +91,8 @@ pub(crate) fn of_optimized(info: &DebugInfo) -> OptimizedFacts {
 }
 
 /// Where values are marked as not initialised. Binaries that cannot be read mark nothing: the engine will have said so.
-pub(crate) fn uninitialised(binary: &Path, user_files: &[String]) -> BTreeMap<(Arc<str>, u32), Vec<(u64, u64)>> {
-    let mut marked: BTreeMap<(Arc<str>, u32), Vec<(u64, u64)>> = BTreeMap::new();
+pub(crate) fn uninitialised(binary: &Path, user_files: &[String]) -> BTreeMap<Declared, Vec<(u64, u64)>> {
+    let mut marked: BTreeMap<Declared, Vec<(u64, u64)>> = BTreeMap::new();
     for (name, line, range) in Facts::load(binary, user_files).map(|f| f.uninitialised()).unwrap_or_default() {
         marked.entry((name, line)).or_default().push(range);
     }

@@ -20,6 +20,6 @@ mod source;
 pub use case::{Candidate, Case, Dropped, FloatMath, Judgement, Strictness, Subject, judge};
 pub use completeness::{Completeness, FunctionCompleteness, Ratio, measure};
 pub use digest::{Activation, Digest, LeafDigest, LineDigest, Role, Sighting, Stack, Stop, StopId, VarDigest};
-pub use facts::{Block, Extent, Home, NoWitness, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts, Testimony, Witness};
+pub use facts::{Block, Declared, Extent, Home, NoWitness, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts, Testimony, Witness};
 pub use leaves::{is_float, is_gap, split};
 pub use source::blocks_of;
