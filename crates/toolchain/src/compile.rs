@@ -46,7 +46,7 @@ impl CompileRequest {
             flags: Vec::new(),
             output: output.into(),
             // CPU time tells a hang; by the clock, a compiler on a busy machine looks like one.
-            limits: Limits { wall: Duration::from_secs(300), ..Limits::seconds(30) },
+            limits: Limits { wall: Duration::from_secs(120), ..Limits::seconds(30) },
         }
     }
 
