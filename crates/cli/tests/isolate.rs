@@ -58,7 +58,7 @@ fn what_cannot_be_isolated_is_refused_with_what_to_do_next() {
     let aborts = place.write("aborts.c", "int main(void) { __builtin_abort (); }\n");
     refused(&aborts, &gcc, &["fails at every level and on every compiler", "a bug of the program"]);
     refused(&aborts, &["--target", "no-such-compiler"], &["no-such-compiler"]);
-    refused(&aborts, &["--target", "gcc-12", "--budget", "5 parsecs"], &["is not a unit of time"]);
+    refused(&aborts, &["--target", "gcc-12", "--budget", "5 parsecs"], &["is not a time"]);
     refused(&aborts, &["--target", "gcc-12", "--triage", missing.to_str().unwrap()], &["cannot read"]);
     let passless = place.write("triage.json", "{\"findings\":[]}");
     refused(&aborts, &["--target", "gcc-12", "--triage", passless.to_str().unwrap()], &["names no guilty pass"]);

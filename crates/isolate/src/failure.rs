@@ -163,8 +163,9 @@ fn observe_within(program: &Program, setting: &Setting, link: bool, run_limit: D
     }
     let outcome = job.cwd(scratch.path()).limits(limits(COMPILE_SECONDS)).run().map_err(|e: JobError| failed(&e))?;
     let stderr = outcome.stderr_text();
-    let cpu_limit = stderr.contains("CPU time limit exceeded") || stderr.contains("terminated") && stderr.contains("signal");
-    if outcome.exit == Exit::TimedOut || (cpu_limit && outcome.cpu >= Duration::from_secs(COMPILE_SECONDS)) {
+    // The signal of the limit makes clang print a stack as if it had crashed: the CPU time used tells it from a crash.
+    let spent = outcome.cpu >= Duration::from_secs(COMPILE_SECONDS).mul_f64(0.95);
+    if outcome.exit == Exit::TimedOut || (!outcome.success() && (spent || stderr.contains("CPU time limit exceeded"))) {
         return Ok((Behaviour::Hung, none));
     }
     if let Some(message) = trueline_toolchain::crash_message(&stderr, outcome.exit) {
