@@ -39,12 +39,13 @@ pub(crate) enum Family {
     Typedefs,
     Specifiers,
     Parentheses,
+    Comments,
     Lines,
 }
 
 impl Family {
     /// In the order of a round: coarse first.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Declarations,
         Self::Statements,
         Self::Unwrap,
@@ -58,6 +59,7 @@ impl Family {
         Self::Typedefs,
         Self::Specifiers,
         Self::Parentheses,
+        Self::Comments,
         Self::Lines,
     ];
 
@@ -75,6 +77,7 @@ impl Family {
             Self::Typedefs => "typedefs",
             Self::Specifiers => "specifiers",
             Self::Parentheses => "parentheses",
+            Self::Comments => "comments",
             Self::Lines => "lines",
         }
     }
@@ -97,6 +100,7 @@ impl Family {
             Self::Typedefs => typedefs(unit),
             Self::Specifiers => specifiers(unit),
             Self::Parentheses => parentheses(unit),
+            Self::Comments => comments(unit.text()),
             Self::Lines => lines(unit),
         };
         levels(all)
@@ -211,7 +215,37 @@ fn parentheses(unit: &Unit) -> Vec<Change> {
     unit.nodes().filter_map(paren).collect()
 }
 
-/// Blank lines, comments' remains, and lone braces that fit on the line before.
+/// Comments, which stand between tokens; directives do too and are left alone.
+fn comments(text: &str) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut gap = 0;
+    let ends = tokens(text, Span::new(0, text.len())).map(|t| (t.span.start, t.span.end));
+    for (end, next) in ends.chain([(text.len(), text.len())]) {
+        let mut at = gap;
+        while at < end {
+            let rest = &text[at..end];
+            let length = if rest.starts_with("//") {
+                rest.find('\n').unwrap_or(rest.len())
+            } else if rest.starts_with("/*") {
+                rest.find("*/").map_or(rest.len(), |n| n + 2)
+            } else {
+                // On to what could begin one, past a whole line where it is a directive.
+                at += if rest.starts_with('#') {
+                    rest.find('\n').unwrap_or(rest.len())
+                } else {
+                    rest.chars().next().map_or(1, char::len_utf8)
+                };
+                continue;
+            };
+            changes.push(Change::one(Span::new(at, at + length), " "));
+            at += length;
+        }
+        gap = next;
+    }
+    changes
+}
+
+/// Blank lines and lone braces that fit on the line before.
 fn lines(unit: &Unit) -> Vec<Change> {
     let text = unit.text();
     let mut changes = Vec::new();
@@ -228,4 +262,16 @@ fn lines(unit: &Unit) -> Vec<Change> {
         offset += line.len();
     }
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_go_and_directives_and_strings_stay() {
+        let text = "#define A 1 // kept\nint a; // one\n/* two\n */ char *s = \"// no\";\nint b; // three";
+        let found: Vec<&str> = comments(text).iter().map(|c| &text[c.span().range()]).collect();
+        assert_eq!(found, ["// one", "/* two\n */", "// three"]);
+    }
 }
