@@ -1,7 +1,7 @@
 //! Compiling a program: one request, one binary, the exact command beside it.
 
 use crate::tool::Compiler;
-use crate::{Exit, Job, JobError, Limits};
+use crate::{Exit, Job, JobError, Limits, Outcome, link};
 use std::path::PathBuf;
 use std::time::Duration;
 use trueline_model::{CompilerKind, Language, OptLevel};
@@ -169,7 +169,36 @@ impl Compiler {
     /// Compiles. Crashes and hangs of the compiler come back as errors of their own kind.
     pub fn compile(&self, request: &CompileRequest) -> Result<Build, BuildError> {
         let job = self.compile_job(request)?;
+        let command = job.command_line();
+        if link::is_direct(self, request)
+            && let Some((stderr, cpu)) = self.compile_and_link(request)?
+        {
+            return Ok(Build { binary: request.output.clone(), command, cpu, stderr });
+        }
         let outcome = job.run()?;
+        self.judge(request, &outcome)?;
+        Ok(Build { binary: request.output.clone(), command, cpu: outcome.cpu, stderr: outcome.stderr_text() })
+    }
+
+    /// Compiles to an object and runs the linker itself; `None` when the link is the driver's to make, or to explain.
+    fn compile_and_link(&self, request: &CompileRequest) -> Result<Option<(String, Duration)>, BuildError> {
+        let mut name = request.output.clone().into_os_string();
+        name.push(".o");
+        let half = CompileRequest { output: name.into(), ..request.clone() }.flags(["-c"]);
+        let outcome = self.compile_job(&half)?.run()?;
+        self.judge(&half, &outcome)?;
+        let linked = match link::recipe(self, request, &half.output) {
+            Some(recipe) => Some(recipe.job(&half.output, &request.output, request.limits.clone()).run()?),
+            None => None,
+        };
+        // Nobody needs it any more; a directory that is removed later takes it along if this fails.
+        let _ = std::fs::remove_file(&half.output);
+        let done = linked.filter(|linked| linked.success() && request.output.exists());
+        Ok(done.map(|linked| (outcome.stderr_text(), outcome.cpu + linked.cpu)))
+    }
+
+    /// What went wrong with a compilation, if something did.
+    fn judge(&self, request: &CompileRequest, outcome: &Outcome) -> Result<(), BuildError> {
         let stderr = outcome.stderr_text();
         let compiler = self.id.to_string();
         let source_file = request.source.clone();
@@ -192,7 +221,7 @@ impl Compiler {
             let message = text.lines().take(12).collect::<Vec<_>>().join("\n");
             return Err(BuildError::Refused { compiler, source_file, message });
         }
-        Ok(Build { binary: request.output.clone(), command: job.command_line(), cpu: outcome.cpu, stderr })
+        Ok(())
     }
 }
 

@@ -189,6 +189,13 @@ impl Job {
         self
     }
 
+    /// Has it work in a directory that goes away afterwards, its temporary files included: a compiler that is killed
+    /// leaves some behind.
+    pub fn inside(self, dir: impl AsRef<Path>) -> Self {
+        let job = self.env("TMPDIR", dir.as_ref());
+        job.cwd(dir)
+    }
+
     /// Gives it bytes to read; without this, standard input is empty.
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
@@ -519,6 +526,13 @@ mod tests {
 
     fn sh(script: &str) -> Job {
         Job::new("/bin/sh").args(["-c", script])
+    }
+
+    #[test]
+    fn a_job_inside_a_directory_leaves_its_temporary_files_there() {
+        let scratch = crate::Scratch::new().unwrap();
+        let made = sh("mktemp; pwd").inside(scratch.path()).run().unwrap().stdout_text();
+        assert!(made.lines().count() == 2 && made.lines().all(|line| Path::new(line).starts_with(scratch.path())), "{made}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod compile;
 mod confine;
 mod doctor;
 mod job;
+mod link;
 mod pipes;
 mod private_root;
 mod scratch;
