@@ -64,9 +64,22 @@ pub struct Filter {
     limit: Duration,
     /// The level of the builds that look for uninitialized memory.
     memory_level: OptLevel,
+    thoroughness: Thoroughness,
+    /// Warnings that refuse a program.
+    lints: Vec<&'static str>,
+}
+
+/// How much a filter asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Thoroughness {
+    /// Every sanitizer of every compiler, two runs each.
+    Whole,
+    /// One build and one run.
+    Quick,
 }
 
 const UBSAN_ASAN: [&str; 3] = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"];
+const UBSAN_MSAN: [&str; 2] = ["-fsanitize=undefined,memory", "-fno-sanitize-recover=all"];
 const MSAN: [&str; 2] = ["-fsanitize=memory", "-fno-sanitize-recover=all"];
 
 impl Filter {
@@ -77,7 +90,9 @@ impl Filter {
         let gcc = ["gcc", "gcc-12", "gcc-11"].iter().filter_map(|n| find_compiler(n).ok()).find(usable);
         let clang = ["clang", "clang-16", "clang-19", "clang-14"].iter().filter_map(|n| find_compiler(n).ok()).find(usable);
         let rustc = find_compiler("rustc").ok().filter(|c| c.id.kind == CompilerKind::Rustc);
-        Self { gcc, clang, rustc, ccomp: find_tool(ToolKind::Ccomp, None).ok(), limit: Duration::from_secs(5), memory_level: OptLevel::O1 }
+        let ccomp = find_tool(ToolKind::Ccomp, None).ok();
+        let thoroughness = Thoroughness::Whole;
+        Self { gcc, clang, rustc, ccomp, limit: Duration::from_secs(5), memory_level: OptLevel::O1, thoroughness, lints: Vec::new() }
     }
 
     /// Looks for uninitialized memory in a build without optimization, with a clang that also checks what is passed and
@@ -87,6 +102,20 @@ impl Filter {
         let newer = ["clang-16", "clang-19"].iter().filter_map(|n| find_compiler(n).ok()).find(compile_probe);
         self.clang = newer.or(self.clang);
         self.memory_level = OptLevel::O0;
+        self
+    }
+
+    /// Also refuses what a compiler can tell without running the program (a value that is never returned, a function that is
+    /// never declared), as far as the program that a reduction begins with is free of it.
+    pub fn linted(mut self, original: &Program) -> Self {
+        self.lints = self.clang.as_ref().map_or_else(Vec::new, |clang| lints_of(clang, original));
+        self
+    }
+
+    /// Asks clang's UBSan and MSan in one build that runs once, where there is a clang: for a reducer that asks at every step
+    /// and has the whole filter look at what it keeps.
+    pub fn quick(mut self) -> Self {
+        self.thoroughness = Thoroughness::Quick;
         self
     }
 
@@ -112,6 +141,14 @@ impl Filter {
         if program.language == Language::Rust {
             let Some(rustc) = &self.rustc else { return Ok(None) };
             return self.sanitized(rustc, program, &source, &scratch, "rustc", (&[], OptLevel::O1));
+        }
+        if let Some(clang) = self.clang.as_ref().filter(|_| !self.lints.is_empty())
+            && let Some(line) = complaint_of(clang, program, &source, &self.lints)?
+        {
+            return Ok(Some(Rejection::DoesNotBuild(line)));
+        }
+        if let (Thoroughness::Quick, Some(clang)) = (self.thoroughness, &self.clang) {
+            return self.sanitized(clang, program, &source, &scratch, "clang", (&UBSAN_MSAN, self.memory_level));
         }
         if let Some(gcc) = &self.gcc
             && let Some(rejection) = self.sanitized(gcc, program, &source, &scratch, "gcc", (&UBSAN_ASAN, OptLevel::O1))?
@@ -154,14 +191,17 @@ impl Filter {
         }
         let run = || -> Result<Outcome, JobError> {
             let limits = Limits { wall: self.limit, cpu: self.limit, memory: None, output: 1 << 20, ..Limits::default() };
-            Job::new(&binary).limits(limits).cwd(scratch.path()).confine(Confinement::traced()).run()
+            Job::new(&binary).limits(limits).inside(scratch.path()).confine(Confinement::traced()).run()
         };
         let seam = |e: JobError| SeamError(e.to_string());
-        let (first, second) = (run().map_err(seam)?, run().map_err(seam)?);
-        Ok(verdict(&first, by, self.limit).or_else(|| {
-            let same = first.stdout == second.stdout && first.exit == second.exit;
-            (!same).then_some(Rejection::NotDeterministic)
-        }))
+        let first = run().map_err(seam)?;
+        let complaint = verdict(&first, by, self.limit);
+        if complaint.is_some() || self.thoroughness == Thoroughness::Quick {
+            return Ok(complaint);
+        }
+        let second = run().map_err(seam)?;
+        let same = first.stdout == second.stdout && first.exit == second.exit;
+        Ok((!same).then_some(Rejection::NotDeterministic))
     }
 
     fn interpreted(&self, program: &Program, source: &Path) -> Result<Option<Rejection>, SeamError> {
@@ -189,6 +229,26 @@ fn verdict(run: &Outcome, by: &'static str, limit: Duration) -> Option<Rejection
         Exit::Signal(signal) => Some(Rejection::Crashes(format!("signal {signal}"))),
         Exit::Code(_) => None,
     }
+}
+
+/// clang's warnings about programs that cannot mean what they say.
+const LINTS: [&str; 6] =
+    ["return-type", "uninitialized", "implicit-function-declaration", "implicit-int", "int-conversion", "incompatible-pointer-types"];
+
+/// Those of the warnings that a program gives no reason for: a smaller one must not either.
+pub fn lints_of(clang: &Compiler, program: &Program) -> Vec<&'static str> {
+    let Ok(scratch) = Scratch::new() else { return Vec::new() };
+    let Ok(source) = scratch.write(&program.name, &program.source) else { return Vec::new() };
+    let is_free = |lint: &&str| matches!(complaint_of(clang, program, &source, &[lint]), Ok(None));
+    LINTS.into_iter().filter(is_free).collect()
+}
+
+/// The first complaint of a program's syntax check with these warnings as errors. `-w` would silence them.
+fn complaint_of(clang: &Compiler, program: &Program, source: &Path, lints: &[&str]) -> Result<Option<String>, SeamError> {
+    let job = Job::new(&clang.id.path).args(["-fsyntax-only", "-Wno-everything"]).args(lints.iter().map(|l| format!("-Werror={l}")));
+    let outcome = job.args(&program.cflags).arg(source).limits(Limits::seconds(20)).run().map_err(|e| SeamError(e.to_string()))?;
+    let text = outcome.stderr_text();
+    Ok(text.lines().find(|l| l.contains("error:")).map(|l| l.trim().to_owned()))
 }
 
 fn compile_probe(compiler: &Compiler) -> bool {

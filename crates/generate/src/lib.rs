@@ -15,7 +15,7 @@ mod yarpgen;
 
 pub use corpus::Corpus;
 pub use csmith::{Csmith, CsmithOptions};
-pub use filter::{Filter, Rejection};
+pub use filter::{Filter, Rejection, lints_of};
 pub use source::{Source, SourceError, SourceSpec, Weave};
 pub use weave::weave;
 pub use yarpgen::Yarpgen;

@@ -29,7 +29,7 @@ impl Source for Yarpgen {
         }
         let scratch = Scratch::new().map_err(|source| SourceError::Io { path: std::env::temp_dir(), source })?;
         // Version 2 takes `--std=c`, version 1 `-d` and `-s` only; both take the seed as `-s`.
-        let job = self.tool.job().cwd(scratch.path()).limits(Limits::seconds(30));
+        let job = self.tool.job().inside(scratch.path()).limits(Limits::seconds(30));
         let seed_flag = format!("--seed={}", seed.max(1));
         let mut outcome = job.clone().args(["--std=c", &seed_flag]).arg(format!("--out-dir={}", scratch.path().display())).run()?;
         if !outcome.success() {
