@@ -11,19 +11,7 @@ use trueline_model::{Invariant, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{Job, Limits, find_compiler};
 
 /// Small programs: a report has to be judged by a person.
-const CSMITH: [&str; 11] = [
-    "--max-funcs",
-    "4",
-    "--max-block-depth",
-    "3",
-    "--max-block-size",
-    "4",
-    "--max-expr-complexity",
-    "4",
-    "--no-volatiles",
-    "--concise",
-    "--seed",
-];
+const CSMITH: &str = include_str!("../../../bench/csmith-small.txt");
 
 fn main() {
     let mut args = std::env::args().skip(1);
@@ -45,7 +33,11 @@ fn main() {
     let mut counts: BTreeMap<(String, String, String), (usize, usize)> = BTreeMap::new();
     let (mut programs, mut runs) = (0, 0);
     for seed in seeds {
-        let Ok(outcome) = Job::new("csmith").args(CSMITH).arg(seed.to_string()).limits(Limits::seconds(20)).run() else { continue };
+        let Ok(outcome) =
+            Job::new("csmith").args(CSMITH.split_whitespace()).arg("--seed").arg(seed.to_string()).limits(Limits::seconds(20)).run()
+        else {
+            continue;
+        };
         let source = String::from_utf8_lossy(&outcome.stdout).into_owned();
         let name = format!("s{seed}.c");
         let cflags = ["-I/usr/include/csmith", "-DUSE_MATH_MACROS", "-w"].map(str::to_owned).to_vec();

@@ -195,20 +195,8 @@ const FLAGS: [&str; 2] = ["-I/usr/include/csmith", "-DUSE_MATH_MACROS"];
 
 fn generate(scratch: &Scratch, seed: u64) -> Option<PathBuf> {
     let path = scratch.join(format!("s{seed}.c"));
-    let args = [
-        "--max-funcs",
-        "4",
-        "--max-block-depth",
-        "3",
-        "--max-block-size",
-        "4",
-        "--max-expr-complexity",
-        "4",
-        "--no-volatiles",
-        "--concise",
-        "--seed",
-    ];
-    let outcome = Job::new("csmith").args(args).arg(seed.to_string()).limits(Limits::seconds(20)).run().ok()?;
+    let options = include_str!("../../../bench/csmith-small.txt").split_whitespace();
+    let outcome = Job::new("csmith").args(options).arg("--seed").arg(seed.to_string()).limits(Limits::seconds(20)).run().ok()?;
     std::fs::write(&path, outcome.stdout).ok()?;
     is_short(&path).then_some(path)
 }

@@ -15,15 +15,30 @@ use trueline_toolchain::{Exit, Job, Scratch};
 /// Set for the tracer alone; the traced program gets an empty environment.
 pub(crate) const CONFIG: &str = "TRUELINE_TRACER";
 
+/// What a tracer is to look at, whether it steps through it or goes to chosen places.
 #[derive(Serialize)]
-struct Config<'a> {
+pub(crate) struct Target<'a> {
     binary: &'a Path,
     args: &'a [String],
     user_files: &'a [String],
     vars: bool,
-    max_steps: u64,
     /// Whether the program's arguments need a shell's quoting.
     shell: bool,
+}
+
+impl<'a> Target<'a> {
+    /// The target; whether a shell is needed follows from the arguments.
+    pub(crate) fn new(binary: &'a Path, args: &'a [String], user_files: &'a [String], vars: Vars) -> Self {
+        let plain = |arg: &String| !arg.is_empty() && arg.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./=+-,:@%".contains(&b));
+        Target { binary, args, user_files, vars: vars == Vars::All, shell: !args.iter().all(plain) }
+    }
+}
+
+#[derive(Serialize)]
+struct Config<'a> {
+    #[serde(flatten)]
+    target: Target<'a>,
+    max_steps: u64,
 }
 
 #[derive(Deserialize)]
@@ -184,15 +199,8 @@ pub(crate) fn run(
     let system = |source| TraceError::System { what: "cannot write the tracer to a scratch directory".to_owned(), source };
     let scratch = Scratch::new().map_err(system)?;
     let script = scratch.write("tracer.py", source).map_err(system)?;
-    let plain = |arg: &String| !arg.is_empty() && arg.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./=+-,:@%".contains(&b));
-    let config = Config {
-        binary: &request.binary,
-        args: &request.args,
-        user_files: &request.user_files,
-        vars: request.vars == Vars::All,
-        max_steps: request.max_steps,
-        shell: !request.args.iter().all(plain),
-    };
+    let target = Target::new(&request.binary, &request.args, &request.user_files, request.vars);
+    let config = Config { target, max_steps: request.max_steps };
     let config = serde_json::to_string(&config).expect("plain data");
     // The whole output is one long trace: its size is bounded by max_steps, not by the output limit.
     let limits = trueline_toolchain::Limits { output: usize::MAX, memory: None, ..request.limits.clone() };

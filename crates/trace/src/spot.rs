@@ -5,8 +5,8 @@
 //!
 //! Deliberately absent: stepping. What a debugger shows on its way is an [`Engine`](crate::Engine)'s.
 
-use crate::debugger::{self, Reader};
-use crate::{TraceError, gdb, lldb};
+use crate::debugger::{self, Reader, Target};
+use crate::{TraceError, Vars, gdb, lldb};
 use serde::Serialize;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -49,11 +49,8 @@ pub struct SpotRequest<'a> {
 
 #[derive(Serialize)]
 struct Question<'a> {
-    binary: &'a Path,
-    args: &'a [String],
-    user_files: &'a [String],
-    vars: bool,
-    shell: bool,
+    #[serde(flatten)]
+    target: Target<'a>,
     spots: &'a [Spot],
 }
 
@@ -140,7 +137,7 @@ impl Session {
         self.asked += 1;
         let SpotRequest { binary, args, user_files, spots } = *request;
         let failed = |reason: String| TraceError::Debugger { engine: kind, binary: binary.to_owned(), reason };
-        let question = Question { binary, args, user_files, vars: true, shell: !args.is_empty(), spots };
+        let question = Question { target: Target::new(binary, args, user_files, Vars::All), spots };
         let mut line = serde_json::to_vec(&question).expect("plain data");
         line.push(b'\n');
         let pipe = self.questions.as_mut().expect("open until dropped");

@@ -237,8 +237,10 @@ impl UnitDies<'_, '_> {
         let text = root.and_then(|d| d.entry.attr_value(gimli::DW_AT_producer)).and_then(|v| self.string(v)).unwrap_or_default();
         if text.starts_with("GNU ") {
             Producer::Gcc
+        } else if text.starts_with("clang ") {
+            Producer::Llvm
         } else if text.contains("clang") || text.contains("rustc") || text.contains("LLVM") {
-            Producer::Clang
+            Producer::VendorLlvm
         } else {
             Producer::Other
         }

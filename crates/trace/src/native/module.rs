@@ -39,8 +39,10 @@ pub(crate) struct FileId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Producer {
     Gcc,
-    /// clang, flang, rustc: everything built on LLVM that names itself so.
-    Clang,
+    /// Built on LLVM, and named in a way that gdb knows (`clang …`, as rustc and LLVM's own builds of clang).
+    Llvm,
+    /// Built on LLVM under a vendor's name (`Debian clang …`), which gdb takes for any other compiler when it steps.
+    VendorLlvm,
     Other,
 }
 

@@ -115,7 +115,10 @@ impl<'m> GdbStepper<'m> {
             return pc;
         }
         let f = self.module.function(function);
-        let mut pc = after_frame_setup(self.module, function);
+        let mut pc = match self.module.unit(f.unit).producer {
+            Producer::Llvm => skip_prologue(self.module, &self.lines, function),
+            _ => after_frame_setup(self.module, function),
+        };
         if let Some(sal) = self.lines.at(pc)
             && sal.start != pc
             && sal.end < f.entry_end()
@@ -247,7 +250,7 @@ impl Stepper for GdbStepper<'_> {
 fn skip_prologue(module: &Module, lines: &GdbLines, function: FunctionId) -> u64 {
     let f = module.function(function);
     let start = f.entry();
-    if module.unit(f.unit).producer == Producer::Clang
+    if matches!(module.unit(f.unit).producer, Producer::Llvm | Producer::VendorLlvm)
         && let Some(pc) = second_line(module, lines, function)
     {
         return pc.max(start);
@@ -256,7 +259,7 @@ fn skip_prologue(module: &Module, lines: &GdbLines, function: FunctionId) -> u64
 }
 
 /// The address after the instructions that set up a frame pointer, or the entry. This is all that gdb goes by when it
-/// steps into a function; breakpoints go by lines first.
+/// steps into a function, unless it knows the code for LLVM's; breakpoints go by lines first.
 fn after_frame_setup(module: &Module, function: FunctionId) -> u64 {
     let start = module.function(function).entry();
     let code = module.code_at(start).unwrap_or_default();
