@@ -1,6 +1,6 @@
 /* Linked into the instrumented program: keeps, for every sampled point, how often it was reached and the
    distinct values of its slots, and writes them out when the program ends. Compiled without
-   instrumentation; it asks MemorySanitizer's shadow whether a value was initialized. */
+   instrumentation; where MemorySanitizer is linked in, its shadow is asked whether a value was initialized. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #error the caller says how many values a slot keeps
 #endif
 
-extern long __msan_test_shadow(const volatile void *, unsigned long);
+extern long __msan_test_shadow(const volatile void *, unsigned long) __attribute__((weak));
 
 struct slot {
     long long values[MAX_VALUES];
@@ -38,7 +38,7 @@ void __tl_point(int id, const long long *values, int slots)
         struct slot *slot = &point->slot[i];
         if (slot->poisoned || slot->overflow)
             continue;
-        if (__msan_test_shadow(&values[i], sizeof values[i]) != -1) {
+        if (__msan_test_shadow && __msan_test_shadow(&values[i], sizeof values[i]) != -1) {
             slot->poisoned = 1;
             continue;
         }

@@ -2,18 +2,20 @@
 //!
 //! The instrumented program runs under MemorySanitizer. That refuses programs that read uninitialized
 //! memory, and it lets the recorder ask for every single value whether it was initialized, so that looking at
-//! a variable before its first assignment is no mistake of ours. It runs twice, at different addresses: what
-//! differs between the runs is not a property of the program and is dropped.
+//! a variable before its first assignment is no mistake of ours. It runs twice, at different addresses, and a third
+//! time as gcc builds it: C leaves the order in which operands and arguments are evaluated open, clang goes from the left and gcc
+//! mostly from the right, and a program may print the same either way while a variable in between does not
+//! hold the same. What differs between the runs is not a property of the program and is dropped.
 
 use crate::env::{Env, Slot};
 use crate::point::{Place, Point};
 use crate::refusal::{MutateError, Refusal};
-use crate::sanitizer::{FLAGS, Profiler};
+use crate::sanitizer::{FLAGS, PLAIN_FLAGS, Profiler};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use trueline_c::{Edits, IntKind, Lvalue, Unit};
 use trueline_model::Program;
-use trueline_toolchain::{Confinement, Exit, Job, Limits, Outcome, Scratch};
+use trueline_toolchain::{Compiler, Confinement, Exit, Job, Limits, Outcome, Scratch};
 
 /// Seconds a program may run: generated ones take milliseconds, or for ever.
 const RUN_SECONDS: u64 = 5;
@@ -76,23 +78,32 @@ pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, pro
     let scratch = Scratch::new().map_err(|source| MutateError::Io { path: std::env::temp_dir(), source })?;
     let source_name = "profiled.c";
     let source = scratch.write(source_name, &text).map_err(|source| MutateError::Io { path: scratch.join(source_name), source })?;
-    let binary = scratch.join("profiled");
-    let job = profiler.compiler.job().args(FLAGS).args(&program.cflags).arg(&source).arg(&profiler.runtime).arg("-o").arg(&binary);
     // CPU time is what is limited: on a busy machine everything waits longer than it works.
-    let build = job.limits(Limits { wall: BUSY, ..Limits::seconds(60) }).run()?;
-    if !build.success() {
-        let message = build.stderr_text();
+    let build = |compiler: &Compiler, flags: &[&str], name: &str| {
+        let job = compiler.job().args(flags).args(&program.cflags).arg(&source).arg(&profiler.runtime).arg("-o").arg(scratch.join(name));
+        job.env("TMPDIR", scratch.path()).limits(Limits { wall: BUSY, ..Limits::seconds(60) }).run()
+    };
+    let built = build(&profiler.compiler, &FLAGS, "profiled")?;
+    if !built.success() {
+        let message = built.stderr_text();
         let line = error_line(&message, source_name).unwrap_or(1);
-        let silent = if build.exit == Exit::TimedOut { "it takes too long" } else { "no reason given" };
+        let silent = if built.exit == Exit::TimedOut { "it takes too long" } else { "no reason given" };
         let first = message.lines().find(|l| l.contains("error")).unwrap_or(silent).to_owned();
         return Err(refusal(line, format!("{} does not compile it: {first}", profiler.compiler.id)).into());
     }
-    let mut cpu = build.cpu;
+    let mut cpu = built.cpu;
+    let mut runs = vec![("profiled", "first"), ("profiled", "second")];
+    // A program that gcc does not compile will not be mutated for gcc.
+    if let Some(gcc) = &profiler.gcc {
+        let built = build(gcc, &PLAIN_FLAGS, "reordered")?;
+        cpu += built.cpu;
+        runs.extend(built.success().then_some(("reordered", "third")));
+    }
     let mut records = Vec::new();
     let mut outputs: Vec<(Vec<u8>, i32)> = Vec::new();
-    for run in ["first", "second"] {
+    for (binary, run) in runs {
         let record = scratch.join(run);
-        let outcome = run_profiled(&binary, &record, profiler)?;
+        let outcome = run_profiled(&scratch.join(binary), &record, profiler)?;
         cpu += outcome.cpu;
         outputs.push((outcome.stdout.clone(), judge_run(&outcome, source_name).map_err(|(line, reason)| refusal(line, reason))?));
         let text = std::fs::read_to_string(&record).unwrap_or_default();
@@ -105,8 +116,11 @@ pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, pro
     if outputs[0] != outputs[1] {
         return Err(refusal(1, "two runs of the program print different things".to_owned()).into());
     }
+    if outputs.get(2).is_some_and(|third| *third != outputs[0]) {
+        return Err(refusal(1, "what the program prints depends on the compiler, already at -O0".to_owned()).into());
+    }
     let (output, exit_code) = outputs.swap_remove(0);
-    let visits = merge(sampled, &records[0], &records[1]);
+    let visits = merge(sampled, &records);
     Ok(Profile { visits, output, exit_code, cpu })
 }
 
@@ -195,17 +209,17 @@ fn read_record(text: &str) -> Record {
     record
 }
 
-/// Keeps what both runs agree on.
-fn merge(sampled: Vec<Sampled>, first: &Record, second: &Record) -> Vec<(Point, Visit)> {
+/// Keeps what all runs agree on.
+fn merge(sampled: Vec<Sampled>, records: &[Record]) -> Vec<(Point, Visit)> {
     let visit = |(id, sample): (usize, Sampled)| {
-        let (Some((hits, a)), Some((_, b))) = (first.get(&id), second.get(&id)) else {
-            // Reached in one run only: the program is not as deterministic as its output; leave it alone.
-            let seen = first.contains_key(&id) || second.contains_key(&id);
-            let visit = if seen { Visit::Reached(1, Env::default()) } else { Visit::Never };
-            return (sample.point, visit);
-        };
+        let seen: Vec<_> = records.iter().filter_map(|record| record.get(&id)).collect();
+        let Some((hits, first)) = seen.first() else { return (sample.point, Visit::Never) };
+        if seen.len() < records.len() {
+            // Reached in some runs only: the program is not as deterministic as its output; leave it alone.
+            return (sample.point, Visit::Reached(1, Env::default()));
+        }
         let slots = sample.lvalues.into_iter().enumerate().filter_map(|(i, lvalue)| {
-            let values = a.get(&i).filter(|values| b.get(&i) == Some(values))?;
+            let values = first.get(&i).filter(|values| seen.iter().all(|(_, other)| other.get(&i) == Some(values)))?;
             let values = values.iter().map(|&v| if lvalue.ty.signed { i128::from(v) } else { i128::from(v as u64) });
             Some(Slot {
                 path: lvalue.path,

@@ -1,4 +1,4 @@
-//! The compiler that profiles: a clang whose MemorySanitizer works here.
+//! The compilers that profile: a clang whose MemorySanitizer works here, and a gcc beside it where there is one.
 
 use crate::env::MAX_VALUES;
 use crate::refusal::MutateError;
@@ -11,9 +11,14 @@ pub(crate) struct Profiler {
     pub(crate) compiler: Compiler,
     pub(crate) runtime: PathBuf,
     pub(crate) symbolizer: Option<PathBuf>,
+    /// Evaluates in another order: arguments from the last to the first.
+    pub(crate) gcc: Option<Compiler>,
     // Holds the runtime's object file.
     _scratch: Scratch,
 }
+
+/// The flags of gcc's profiling build, which no sanitizer watches.
+pub(crate) const PLAIN_FLAGS: [&str; 3] = ["-O0", "-w", "-fno-inline"];
 
 /// The flags of a profiling build. Line tables let a report of MemorySanitizer name its line.
 pub(crate) const FLAGS: [&str; 6] = ["-O0", "-w", "-gline-tables-only", "-fsanitize=memory", "-fno-sanitize-recover=all", "-fno-inline"];
@@ -63,7 +68,8 @@ impl Profiler {
         if !run.success() {
             return Err("a sanitized program does not run here".to_owned());
         }
-        Ok(Self { symbolizer: symbolizer(&compiler.id.path), compiler: compiler.clone(), runtime, _scratch: scratch })
+        let gcc = find_compiler("gcc").or_else(|_| find_compiler("gcc-12")).ok();
+        Ok(Self { symbolizer: symbolizer(&compiler.id.path), compiler: compiler.clone(), runtime, gcc, _scratch: scratch })
     }
 }
 

@@ -175,6 +175,40 @@ int main(void) {
 }
 
 #[test]
+fn what_depends_on_the_order_of_evaluation_is_not_relied_on() {
+    // clang sets `g` before it calls `look`, gcc behind it; the program prints the same either way.
+    const ORDER: &str = "extern int printf(const char *, ...);
+int g = -7, h = 5, steady = 3;
+int look(void) {
+  h = h * 2;
+  h = h + 1;
+  return h;
+}
+int pair(int a, int b) { return a + b; }
+int main(void) {
+  int sum = pair(g = 1, look());
+  printf(\"%d %d\\n\", sum, g);
+  return 0;
+}
+";
+    let Some(mutator) = mutator() else { return };
+    if find_compiler("gcc").is_err() {
+        return println!("skipped: no gcc");
+    }
+    let seed = program("order.c", ORDER);
+    let made = mutator.variants(&seed, 1, 1).unwrap();
+    let inside =
+        |visit: &Visit| matches!(visit, Visit::Reached(_, env) if env.slots.iter().any(|s| s.path == "h" && s.values.contains(&5)));
+    let (_, visit) = made.profile.visits.iter().find(|(_, visit)| inside(visit)).expect("a point in `look`");
+    let Visit::Reached(_, env) = visit else { unreachable!() };
+    let known: Vec<&str> = env.slots.iter().map(|s| s.path.as_str()).collect();
+    assert!(known.contains(&"steady") && !known.contains(&"g"), "{known:?}");
+    for round in 1..6 {
+        mutator.variants(&seed, 3, round).unwrap().variants.iter().for_each(check);
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     let Some(mutator) = mutator() else { return };
     let seed = program("figure2.c", FIGURE_2);
