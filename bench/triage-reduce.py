@@ -19,11 +19,17 @@ def cpu():
     return usage.ru_utime + usage.ru_stime
 
 
-def is_clean(source, work):
+def flags_of(store, evidence):
+    """Flags that every compilation of the program needs (csmith's runtime)."""
+    data = sqlite3.connect(store).execute("SELECT data FROM blobs WHERE hash = ?", (evidence,)).fetchone()[0]
+    return json.loads(subprocess.run(["zstd", "-dc"], input=data, capture_output=True).stdout or data)["program"]["cflags"]
+
+
+def is_clean(source, work, cflags):
     for sanitizers in ("undefined,address", "memory"):
         binary = os.path.join(work, "sane")
         flags = ["-O0", "-g", "-w", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
-        if subprocess.run(["clang-16", *flags, source, "-o", binary], capture_output=True).returncode:
+        if subprocess.run(["clang-16", *flags, *cflags, source, "-o", binary], capture_output=True).returncode:
             return False
         run = subprocess.run([binary], capture_output=True, timeout=60, env={"ASAN_OPTIONS": "detect_leaks=0"})
         if b"ERROR" in run.stderr or b"runtime error" in run.stderr or b"WARNING" in run.stderr:
@@ -33,7 +39,8 @@ def is_clean(source, work):
 
 rows = []
 for ident in args.ids:
-    finding = json.loads(sqlite3.connect(args.store).execute("SELECT document FROM findings WHERE id = ?", (ident,)).fetchone()[0])
+    document, evidence = sqlite3.connect(args.store).execute("SELECT document, evidence FROM findings WHERE id = ?", (ident,)).fetchone()
+    finding, cflags = json.loads(document), flags_of(args.store, evidence)
     work = args.keep or tempfile.mkdtemp()
     os.makedirs(work, exist_ok=True)
     out = os.path.join(work, f"{ident}-{args.tool}.c")
@@ -46,11 +53,11 @@ for ident in args.ids:
         continue
     told = json.loads(run.stdout)
     compiler, opt = finding["compiler"], finding["opt"]
-    check = subprocess.run([args.trueline, "check", out, "--cc", compiler["path"], f"--opt={opt}", "--json"], capture_output=True)
+    check = subprocess.run([args.trueline, "check", out, "--cc", compiler["path"], f"--opt={opt}", *(f"--cflag={f}" for f in cflags), "--json"], capture_output=True)
     found = [v["invariant"] for r in json.loads(check.stdout or b'{"runs":[]}')["runs"] for v in r["violations"]]
     lines = sum(1 for line in open(out) if line.strip())
-    rows.append((lines, spent, finding["invariant"] in found, is_clean(out, work)))
-    print(f"| {ident} | {compiler['kind']} {compiler['version']} {opt} | {finding['invariant']} | {told['lines_before']} | {lines} | {spent:.0f} | {'yes' if rows[-1][2] else 'NO'} | {'yes' if rows[-1][3] else 'NO'} |", flush=True)
+    rows.append((lines, spent, finding["invariant"] in found, is_clean(out, work, cflags)))
+    print(f"| {ident} | {compiler['kind']} {compiler['version']} {opt} | {finding['invariant']} | {told['pass']} | {told['lines_before']} | {lines} | {spent:.0f} | {told['end']} | {'yes' if rows[-1][2] else 'NO'} | {'yes' if rows[-1][3] else 'NO'} |", flush=True)
 if rows:
     print(f"\n{args.tool}: {len(rows)} reduced, median {statistics.median(r[0] for r in rows)} lines, {statistics.median(r[1] for r in rows):.0f} CPU s; "
           f"still violate in a fresh process: {sum(r[2] for r in rows)}; clean under UBSan, ASan and MSan: {sum(r[3] for r in rows)}")

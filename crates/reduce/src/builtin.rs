@@ -4,6 +4,9 @@
 //! level of nesting inwards. A level's edits do not overlap, so any subset of them applies to one text; they
 //! are tried in chunks of halving size. Candidates that the C front end refuses cost a few milliseconds and
 //! are never shown to the judges. Rounds are repeated until one changes nothing.
+//!
+//! Sanitizers cost more than everything else together. A quick one is asked at every step; the whole set looks at what a
+//! family of edits leaves. Should it refuse that, the family is done again with the whole set at every step.
 
 use crate::candidates::{Change, Family};
 use crate::{Progress, ReduceEnd, ReduceError, Reduced, Watch, count_lines};
@@ -20,12 +23,16 @@ pub struct Builtin<'a> {
     pub interesting: &'a dyn Interesting,
     /// Says whether a candidate is still a valid program; asked only about interesting ones.
     pub validity: &'a dyn Validity,
+    /// A cheaper judge of the same, asked at every step; what it lets through is still shown to the other.
+    pub quick: &'a dyn Validity,
     /// Is told of every step forward.
     pub watch: &'a Watch<'a>,
 }
 
 struct State {
     program: Program,
+    /// The best that the whole validity judge has seen; what progress reports show.
+    sure: Program,
     original_lines: usize,
     judged: usize,
     seen: HashSet<u64>,
@@ -43,9 +50,10 @@ impl Builtin<'_> {
             return Err(ReduceError::NotValid(reason));
         }
         trueline_c::parse(program).map_err(|e| ReduceError::Parse(e.to_string()))?;
-        let mut state = State { program: program.clone(), original_lines: count_lines(&program.source), judged: 1, seen: HashSet::new() };
+        let original_lines = count_lines(&program.source);
+        let mut state = State { program: program.clone(), sure: program.clone(), original_lines, judged: 1, seen: HashSet::new() };
         let end = self.rounds(&mut state)?;
-        Ok(Reduced { text: state.program.source, judged: state.judged, end })
+        Ok(Reduced { text: state.sure.source, judged: state.judged, end })
     }
 
     fn rounds(&self, state: &mut State) -> Result<ReduceEnd, ReduceError> {
@@ -62,13 +70,29 @@ impl Builtin<'_> {
         }
     }
 
+    /// One family of edits, and the whole validity judge's word on what it leaves.
     fn family(&self, state: &mut State, family: Family) -> Result<ControlFlow<()>, ReduceError> {
+        let mut flow = self.levels(state, family, self.quick)?;
+        if state.program.source != state.sure.source {
+            if self.validity.reject(&state.program)?.is_some() {
+                state.program = state.sure.clone();
+                state.seen.clear();
+                if flow.is_continue() {
+                    flow = self.levels(state, family, self.validity)?;
+                }
+            }
+            state.sure = state.program.clone();
+        }
+        Ok(flow)
+    }
+
+    fn levels(&self, state: &mut State, family: Family, validity: &dyn Validity) -> Result<ControlFlow<()>, ReduceError> {
         let mut level = 0;
         loop {
             // What is kept always parses, or it would not have been kept.
             let unit = trueline_c::parse(&state.program).map_err(|e| ReduceError::Parse(e.to_string()))?;
             let Some(changes) = family.levels(&unit).into_iter().nth(level) else { return Ok(ControlFlow::Continue(())) };
-            if self.sweep(state, family, &changes)?.is_break() {
+            if self.sweep(state, family, &changes, validity)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             level += 1;
@@ -76,19 +100,25 @@ impl Builtin<'_> {
     }
 
     /// Applies as many of the changes as can be, in chunks of halving size, two candidates at a time.
-    fn sweep(&self, state: &mut State, family: Family, changes: &[Change]) -> Result<ControlFlow<()>, ReduceError> {
+    fn sweep(
+        &self,
+        state: &mut State,
+        family: Family,
+        changes: &[Change],
+        validity: &dyn Validity,
+    ) -> Result<ControlFlow<()>, ReduceError> {
         let base = state.program.source.clone();
         let mut taken = vec![false; changes.len()];
         let mut size = changes.len();
         while size > 0 {
             let open: Vec<usize> = (0..changes.len()).filter(|i| !taken[*i]).collect();
             for pair in open.chunks(size).collect::<Vec<_>>().chunks(2) {
-                let accepted = self.try_pair(state, &base, changes, &taken, pair)?;
+                let accepted = self.try_pair(state, &base, changes, (&taken, pair), validity)?;
                 for index in &accepted {
                     taken[*index] = true;
                 }
                 let progress = Progress {
-                    text: &state.program.source,
+                    text: &state.sure.source,
                     lines: count_lines(&state.program.source),
                     from: state.original_lines,
                     judged: state.judged,
@@ -109,8 +139,8 @@ impl Builtin<'_> {
         state: &mut State,
         base: &str,
         changes: &[Change],
-        taken: &[bool],
-        chunks: &[&[usize]],
+        (taken, chunks): (&[bool], &[&[usize]]),
+        validity: &dyn Validity,
     ) -> Result<Vec<usize>, ReduceError> {
         let with = |extra: &[usize]| {
             let chosen = (0..changes.len()).filter(|i| taken[*i] || extra.contains(i)).map(|i| &changes[i]);
@@ -118,7 +148,7 @@ impl Builtin<'_> {
         };
         let mut candidates: Vec<(Vec<usize>, Program)> = chunks.iter().filter_map(|chunk| Some((chunk.to_vec(), with(chunk)?))).collect();
         candidates.retain(|(_, p)| p.source != state.program.source && state.seen.insert(hash(&p.source)));
-        let judged: Result<Vec<(bool, usize)>, SeamError> = candidates.par_iter().map(|(_, p)| self.accepts(p)).collect();
+        let judged: Result<Vec<(bool, usize)>, SeamError> = candidates.par_iter().map(|(_, p)| self.accepts(p, validity)).collect();
         let judged = judged?;
         state.judged += judged.iter().map(|(_, cost)| cost).sum::<usize>();
         let mut good: Vec<(Vec<usize>, Program)> =
@@ -128,7 +158,7 @@ impl Builtin<'_> {
             if let Some(program) = with(&both)
                 && state.seen.insert(hash(&program.source))
             {
-                let (yes, cost) = self.accepts(&program)?;
+                let (yes, cost) = self.accepts(&program, validity)?;
                 state.judged += cost;
                 if yes {
                     good = vec![(both, program)];
@@ -145,14 +175,14 @@ impl Builtin<'_> {
     }
 
     /// Whether a candidate may replace the best, and how many judgements that cost.
-    fn accepts(&self, candidate: &Program) -> Result<(bool, usize), SeamError> {
+    fn accepts(&self, candidate: &Program, validity: &dyn Validity) -> Result<(bool, usize), SeamError> {
         if trueline_c::parse(candidate).is_err() {
             return Ok((false, 0));
         }
         if self.interesting.judge(candidate)? != Answer::Yes {
             return Ok((false, 1));
         }
-        Ok((self.validity.reject(candidate)?.is_none(), 1))
+        Ok((validity.reject(candidate)?.is_none(), 1))
     }
 }
 
@@ -212,7 +242,7 @@ mod tests {
             steps.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             ControlFlow::Continue(())
         };
-        let builtin = Builtin { interesting: &CallsMarker, validity: &AlwaysValid, watch: &watch };
+        let builtin = Builtin { interesting: &CallsMarker, validity: &AlwaysValid, quick: &AlwaysValid, watch: &watch };
         let reduced = match builtin.reduce(&program(source)) {
             Err(ReduceError::Parse(reason)) if reason.contains("libclang") => return println!("skipped: {reason}"),
             other => other.unwrap(),
@@ -223,10 +253,36 @@ mod tests {
         assert!(steps.into_inner() > 0);
     }
 
+    /// Valid: `guard` is there.
+    struct NeedsGuard;
+
+    impl Validity for NeedsGuard {
+        fn reject(&self, candidate: &Program) -> Result<Option<String>, SeamError> {
+            Ok((!candidate.source.contains("guard")).then(|| "no guard".to_owned()))
+        }
+    }
+
+    #[test]
+    fn what_the_quick_judge_lets_through_by_mistake_is_done_again() {
+        let source = "int g;\nint guard;\nint unused;\nvoid marker(int x) {}\nint main(void) {\n  unused = 1;\n  switch (g) {\n  default: {\n    guard = 1;\n    {\n      marker(g);\n    }\n  }\n  }\n  return 0;\n}\n";
+        let unsure = std::sync::atomic::AtomicUsize::new(0);
+        let watch = |progress: &Progress<'_>| {
+            unsure.fetch_add(usize::from(!progress.text.contains("guard")), std::sync::atomic::Ordering::Relaxed);
+            ControlFlow::Continue(())
+        };
+        let builtin = Builtin { interesting: &CallsMarker, validity: &NeedsGuard, quick: &AlwaysValid, watch: &watch };
+        let reduced = match builtin.reduce(&program(source)) {
+            Err(ReduceError::Parse(reason)) if reason.contains("libclang") => return println!("skipped: {reason}"),
+            other => other.unwrap(),
+        };
+        assert!(reduced.text.contains("guard") && !reduced.text.contains("unused") && !reduced.text.contains("switch"), "{}", reduced.text);
+        assert_eq!(unsure.into_inner(), 0, "only valid programs are handed out");
+    }
+
     #[test]
     fn an_interrupted_reduction_has_a_result() {
         let watch = |_: &Progress<'_>| ControlFlow::Break(());
-        let builtin = Builtin { interesting: &CallsMarker, validity: &AlwaysValid, watch: &watch };
+        let builtin = Builtin { interesting: &CallsMarker, validity: &AlwaysValid, quick: &AlwaysValid, watch: &watch };
         match builtin.reduce(&program("int g;\nint h;\nvoid marker(int x) {}\nint main(void) { marker(g); }\n")) {
             Err(ReduceError::Parse(reason)) if reason.contains("libclang") => println!("skipped: {reason}"),
             other => assert_eq!(other.unwrap().end, ReduceEnd::Interrupted),

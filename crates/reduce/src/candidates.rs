@@ -1,7 +1,7 @@
 //! What the built-in reducer tries: families of edits on the C tree, each a list of alternatives that do
 //! not overlap within one level of nesting.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trueline_c::{NodeKind, Removal, RemovalKind, Span, TokenKind, TypeKind, Unit, tokens};
 
 /// One edit: these spans become these texts.
@@ -27,9 +27,18 @@ impl Change {
 /// A family of edits, tried together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Family {
+    /// All declarations that main does not lead to, in one edit: half of a preprocessed program.
+    Unreachable,
     Declarations,
+    /// Statements that declare nothing: those can go in any number without leaving a name behind.
     Statements,
+    /// Declarations of locals that nothing else mentions.
+    UnusedLocals,
+    /// Declarations of locals.
+    Locals,
     Unwrap,
+    /// Braces around statements, and labels in front of them.
+    Blocks,
     Else,
     Initializers,
     /// Expressions become this literal.
@@ -45,12 +54,18 @@ pub(crate) enum Family {
 
 impl Family {
     /// In the order of a round: coarse first.
-    pub const ALL: [Self; 15] = [
-        Self::Declarations,
+    pub const ALL: [Self; 21] = [
+        Self::Unreachable,
         Self::Statements,
+        Self::UnusedLocals,
+        Self::Unreachable,
+        Self::Declarations,
+        Self::Locals,
         Self::Unwrap,
         Self::Else,
-        Self::Declarations,
+        Self::Blocks,
+        Self::UnusedLocals,
+        Self::Unreachable,
         Self::Initializers,
         Self::Literal("0"),
         Self::Literal("1"),
@@ -66,9 +81,13 @@ impl Family {
     /// The name in progress messages.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Unreachable => "unreachable declarations",
             Self::Declarations => "declarations",
             Self::Statements => "statements",
+            Self::UnusedLocals => "unused locals",
+            Self::Locals => "locals",
             Self::Unwrap => "unwrapping",
+            Self::Blocks => "blocks and labels",
             Self::Else => "else branches",
             Self::Initializers => "initializers",
             Self::Literal(_) => "constants",
@@ -89,9 +108,13 @@ impl Family {
             wanted.map(|r| Change::one(r.span, r.replacement)).collect::<Vec<_>>()
         };
         let all = match self {
+            Self::Unreachable => unreachable(unit),
             Self::Declarations => of_kind(RemovalKind::Declaration),
-            Self::Statements => of_kind(RemovalKind::Statement),
+            Self::Statements => of_kind(RemovalKind::Statement).into_iter().filter(|c| !declares(unit, c)).collect(),
+            Self::UnusedLocals => of_kind(RemovalKind::Statement).into_iter().filter(|c| declares(unit, c) && is_unused(unit, c)).collect(),
+            Self::Locals => of_kind(RemovalKind::Statement).into_iter().filter(|c| declares(unit, c)).collect(),
             Self::Unwrap => of_kind(RemovalKind::Unwrap),
+            Self::Blocks => blocks(unit),
             Self::Else => of_kind(RemovalKind::Else),
             Self::Initializers => of_kind(RemovalKind::Initializer),
             Self::Operands => of_kind(RemovalKind::Operand),
@@ -124,6 +147,63 @@ fn levels(mut all: Vec<Change>) -> Vec<Vec<Change>> {
         }
     }
     levels.into_iter().map(|(_, changes)| changes).collect()
+}
+
+/// True for the removal of a declaration statement.
+fn declares(unit: &Unit, change: &Change) -> bool {
+    let span = change.span();
+    unit.nodes().any(|(_, node)| node.kind == NodeKind::DeclStmt && node.span == span)
+}
+
+/// True when no name that the statement declares is a word anywhere else.
+fn is_unused(unit: &Unit, change: &Change) -> bool {
+    let span = change.span();
+    let inside = |s: Span| span.start <= s.start && s.end <= span.end;
+    let declared = unit.nodes().filter(|(_, node)| inside(node.span)).filter_map(|(_, node)| match node.kind {
+        NodeKind::Variable(decl) => Some(unit.decl(decl).name.as_str()),
+        _ => None,
+    });
+    let names: Vec<&str> = declared.collect();
+    let whole = Span::new(0, unit.text().len());
+    !names.is_empty() && !tokens(unit.text(), whole).any(|t| t.kind == TokenKind::Word && names.contains(&t.text) && !inside(t.span))
+}
+
+/// What `main` does not lead to by any name. Names of members and locals count as well, so too much is kept, never too little.
+fn unreachable(unit: &Unit) -> Vec<Change> {
+    const KEYWORDS: [&str; 18] = [
+        "typedef", "struct", "union", "enum", "extern", "static", "const", "volatile", "signed", "unsigned", "char", "short", "int",
+        "long", "float", "double", "void", "_Bool",
+    ];
+    let words =
+        |span: Span| tokens(unit.text(), span).filter(|t| t.kind == TokenKind::Word).map(|t| t.text).filter(|w| !KEYWORDS.contains(w));
+    let groups = unit.groups();
+    let declares: Vec<BTreeSet<&str>> = groups
+        .iter()
+        .map(|group| {
+            let names = group.nodes.iter().map(|id| match unit.node(*id).kind {
+                NodeKind::Function(decl) | NodeKind::Variable(decl) => Some(unit.decl(decl).name.as_str()),
+                _ => None,
+            });
+            // Records, enumerations and typedefs bring names of their own, the constants of an enumeration among them.
+            names.collect::<Option<BTreeSet<&str>>>().unwrap_or_else(|| words(group.span).collect())
+        })
+        .collect();
+    let mut reached = vec![false; groups.len()];
+    let mut open: Vec<&str> = vec!["main"];
+    let mut asked: BTreeSet<&str> = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if !asked.insert(name) {
+            continue;
+        }
+        for (index, group) in groups.iter().enumerate() {
+            if !reached[index] && declares[index].contains(name) {
+                reached[index] = true;
+                open.extend(words(group.span));
+            }
+        }
+    }
+    let edits: Vec<(Span, String)> = groups.iter().zip(reached).filter(|(_, r)| !r).map(|(g, _)| (g.span, String::new())).collect();
+    if edits.is_empty() { Vec::new() } else { vec![Change { edits }] }
 }
 
 fn literals(unit: &Unit, text: &str) -> Vec<Change> {
@@ -207,6 +287,30 @@ fn specifiers(unit: &Unit) -> Vec<Change> {
     tokens(unit.text(), whole).filter(|t| WORDS.contains(&t.text)).map(|t| Change::one(t.span, "")).collect()
 }
 
+/// Blocks become what they hold, `case` and `default` the statement behind them; where that is no C, or another program, the
+/// judges say so.
+fn blocks(unit: &Unit) -> Vec<Change> {
+    let is_body = |node: &trueline_c::Node| node.parent.is_some_and(|p| matches!(unit.node(p).kind, NodeKind::Function(_)));
+    let change = |(id, node): (trueline_c::NodeId, &trueline_c::Node)| match node.kind {
+        NodeKind::Block if unit.is_text(id) && !is_body(node) && node.span.len() > 2 => {
+            let inner = &unit.text()[node.span.start + 1..node.span.end - 1];
+            Some(Change {
+                edits: vec![
+                    (Span::new(node.span.start, node.span.start + 1), " ".to_owned()),
+                    (Span::new(node.span.end - 1, node.span.end), " ".to_owned()),
+                ],
+            })
+            .filter(|_| !inner.trim().is_empty())
+        }
+        NodeKind::Case | NodeKind::Default if unit.is_text(id) => {
+            let statement = unit.node(*node.children.last()?).span;
+            Some(Change::one(Span::new(node.span.start, statement.start), ""))
+        }
+        _ => None,
+    };
+    unit.nodes().filter_map(change).collect()
+}
+
 fn parentheses(unit: &Unit) -> Vec<Change> {
     let paren = |(id, node): (trueline_c::NodeId, &trueline_c::Node)| {
         (node.kind == NodeKind::Paren && unit.is_text(id) && node.span.len() > 2)
@@ -267,6 +371,27 @@ fn lines(unit: &Unit) -> Vec<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_main_does_not_lead_to_goes_in_one_edit() {
+        let source = "typedef int word;\nenum kind { ONE, TWO };\nenum other { THREE };\nint used(word x);\nint unused(void) { return THREE; }\n\
+                      int used(word x) { return x + ONE; }\nint main(void) { return used(0); }\n";
+        let program = trueline_model::Program {
+            name: "a.c".to_owned(),
+            language: trueline_model::Language::C,
+            source: source.to_owned(),
+            origin: trueline_model::Origin::File { path: "a.c".into() },
+            cflags: Vec::new(),
+        };
+        let unit = match trueline_c::parse(&program) {
+            Err(reason) if reason.to_string().contains("libclang") => return println!("skipped: {reason}"),
+            other => other.unwrap(),
+        };
+        let changes = unreachable(&unit);
+        let gone: Vec<&str> = changes[0].edits.iter().map(|(span, _)| &source[span.range()]).collect();
+        assert_eq!(gone.len(), 2, "{gone:?}");
+        assert!(gone[0].contains("THREE") && gone[1].contains("unused"), "{gone:?}");
+    }
 
     #[test]
     fn comments_go_and_directives_and_strings_stay() {

@@ -41,6 +41,12 @@ impl<'a> External<'a> {
         Ok(Self { tool: find_tool(tool.kind(), None)?, script, jobs, time, watch })
     }
 
+    /// Gives it another time.
+    pub fn time(mut self, time: Duration) -> Self {
+        self.time = time;
+        self
+    }
+
     /// Reduces a copy. When the tool dies in the middle, what it had reached was reported to the watcher.
     pub fn reduce(&self, program: &Program) -> Result<Reduced, ReduceError> {
         let scratch = Scratch::new()?;
@@ -55,7 +61,7 @@ impl<'a> External<'a> {
         let limits = Limits { wall: self.time, cpu: self.time.saturating_mul(8), memory: None, ..Limits::default() };
         let mut last_words = String::new();
         let mut stopped = false;
-        let outcome = Job::new("/bin/sh").args(["-c", &line]).cwd(scratch.path()).limits(limits).stream(|chunk| {
+        let outcome = Job::new("/bin/sh").args(["-c", &line]).inside(scratch.path()).limits(limits).stream(|chunk| {
             last_words.push_str(&String::from_utf8_lossy(chunk));
             let keep = last_words.len().saturating_sub(2000);
             let keep = (keep..last_words.len()).find(|i| last_words.is_char_boundary(*i)).unwrap_or(0);
@@ -97,7 +103,7 @@ impl<'a> External<'a> {
         let scratch = Scratch::new()?;
         scratch.write(file.file_name().unwrap_or_default(), source)?;
         let limits = Limits { memory: None, ..Limits::seconds(180) };
-        let outcome = Job::new(script).cwd(scratch.path()).limits(limits).run()?;
+        let outcome = Job::new(script).inside(scratch.path()).limits(limits).run()?;
         if outcome.success() {
             return Ok(());
         }
