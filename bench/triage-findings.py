@@ -1,28 +1,24 @@
 #!/usr/bin/env python3
 """Triage findings of a hunt and print the figures of docs/triage.md.
 
-usage: triage-findings.py TRUELINE STORE.db [--gcc 30] [--clang 30] [--versions all|none|CC,…] [--keep FILE.json]
+usage: triage-findings.py TRUELINE STORE.db [--gcc 30] [--clang 30] [--seed 1] [--versions all|none|CC,…] [--keep FILE.json]
 
-Takes findings of gcc and of clang from a campaign store, as many classes as there are, explains them with `trueline triage`, and then runs every printed command again in a fresh
-process: the first must show the violation, the second must hide it.
+Draws findings of gcc and of clang at random from a campaign store, explains them with `trueline triage`, and then runs every printed
+command again in a fresh process (the first must show the violation, the second must hide it) and each draft's reproduce.sh.
 """
-import argparse, collections, json, math, os, resource, sqlite3, subprocess, sys, tempfile, time
+import argparse, collections, json, math, os, random, resource, shlex, sqlite3, subprocess, sys, tempfile, time
 
 
-def pick(db, family, count):
-    """One finding per program, level, version and invariant, classes that were not taken yet first."""
-    rows = sqlite3.connect(db).execute("SELECT id, document, class FROM findings ORDER BY id").fetchall()
-    seen, often, candidates = set(), collections.Counter(), []
-    for ident, document, klass in rows:
-        finding = json.loads(document)
-        if finding["compiler"]["kind"] != family or finding.get("fault") != "violation":
-            continue
-        key = (finding["program"], finding["opt"], finding["compiler"]["version"], finding["invariant"])
-        if key not in seen:
-            seen.add(key)
-            candidates.append((often[klass], ident))
-            often[klass] += 1
-    return sorted(ident for _, ident in sorted(candidates)[:count])
+def pick(db, family, count, seed, asked):
+    """A random sample of the violations of one family; the same seed on the same store draws the same ones."""
+    rows = sqlite3.connect(db).execute("SELECT id, document FROM findings ORDER BY id").fetchall()
+    documents = [(ident, json.loads(document)) for ident, document in rows]
+    idents = [ident for ident, f in documents if f["compiler"]["kind"] == family and f.get("fault") == "violation"]
+    if asked:
+        return [ident for ident in idents if ident in asked]
+    chosen = sorted(random.Random(seed).sample(idents, min(count, len(idents))))
+    print(f"{family}: {len(chosen)} of {len(idents)} findings, drawn with seed {seed}: {', '.join(map(str, chosen))}", flush=True)
+    return chosen
 
 
 def children_cpu():
@@ -43,13 +39,17 @@ def shows(trueline, finding, command, source):
         built = subprocess.run(["sh", "-c", command], cwd=work, capture_output=True, timeout=60)
         if built.returncode:
             return None
-        check = subprocess.run([trueline, "check", "--reference", "o0", "--optimized", "a.out", "--json"], cwd=work, capture_output=True, timeout=300)
-        if not check.stdout:
-            return None
-        sought = finding["violation"]
-        found = [v for run in json.loads(check.stdout).get("runs", []) for v in run["violations"]]
         key = lambda v: (v["invariant"], v["line"], v.get("variable"))
-        return any(key(v) == key(sought) for v in found)
+        found = set()
+        # Two binaries alone tell less than a program that can be compiled, so the command's flags are asked that way too.
+        plain = {cc, finding["opt"], "-w", "-g", name, "-o", "a.out", *finding["cflags"]}
+        flags = [f"--cflag={word}" for word in finding["cflags"] + [w for w in shlex.split(command) if w not in plain]]
+        for words in (["--reference", "o0", "--optimized", "a.out"], [name, "--cc", cc, f"--opt={finding['opt']}", *flags]):
+            check = subprocess.run([trueline, "check", *words, "--json"], cwd=work, capture_output=True, timeout=300)
+            if not check.stdout:
+                return None
+            found |= {key(v) for run in json.loads(check.stdout).get("runs", []) for v in run["violations"]}
+        return key(finding["violation"]) in found
 
 
 def prove(trueline, finding, drafts, scripts):
@@ -74,17 +74,21 @@ def main():
     parser.add_argument("store")
     parser.add_argument("--gcc", type=int, default=30)
     parser.add_argument("--clang", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--versions", default="all")
     parser.add_argument("--no-readers", action="store_true")
     parser.add_argument("--keep")
     parser.add_argument("--ids", help="these findings instead of a choice, separated by commas")
     parser.add_argument("--no-scripts", action="store_true", help="do not run each draft's reproduce.sh")
+    parser.add_argument("--tables", action="store_true", help="STORE.db is a document of `trueline triage --json`: print its tables only")
     args = parser.parse_args()
+    if args.tables:
+        findings = json.load(open(args.store))["findings"]
+        print(f"{len(findings)} findings")
+        return tables([f for f in findings if f["state"] == "shows"])
     args.trueline, results = os.path.abspath(args.trueline), []
     for family, count in (("gcc", args.gcc), ("clang", args.clang)):
-        chosen = pick(args.store, family, count)
-        if args.ids:
-            chosen = [ident for ident in pick(args.store, family, 1 << 30) if str(ident) in args.ids.split(",")]
+        chosen = pick(args.store, family, count, args.seed, [int(word) for word in args.ids.split(",")] if args.ids else None)
         for ident in chosen:
             before, started = children_cpu(), time.time()
             command = [args.trueline, "triage", "--db", args.store, str(ident), "--json", "--versions", args.versions]
@@ -124,17 +128,24 @@ def report(results):
     print(f"the pass watched at its execution (clang's line, backtrace and scope violations): {dict(updates)}")
     proofs = [f["proof"] for f in shown if f["proof"] is not None]
     print(f"\nprinted commands show and hide the violation in a fresh process: {sum(proofs)} of {len(proofs)}; reproduce.sh with gdb or lldb alone: {sum(bool(f['reproduced']) for f in shown)} of {sum(f['reproduced'] is not None for f in shown)}")
+    tables(shown)
+
+
+def tables(shown):
+    """The paper's tables 1 and 3 and its figure 2 on what was explained."""
     print("\n### Findings / unique fingerprints per level\n")
     kinds = sorted({f["kind"] for f in shown})
-    print("| level | " + " | ".join(kinds) + " |\n|---" * 1 + "|---" * len(kinds) + "|")
+    print("| level | " + " | ".join([*kinds, "all"]) + " |\n|---" + "|---" * (len(kinds) + 1) + "|")
     for opt in sorted({f["opt"] for f in shown}):
         cells = []
         for kind in kinds:
             mine = [json.dumps(f["fingerprint"], sort_keys=True) for f in shown if f["opt"] == opt and f["kind"] == kind]
             cells.append(f"{len(mine)} / {len(set(mine))}" if mine else "·")
+        mine = [json.dumps(f["fingerprint"], sort_keys=True) for f in shown if f["opt"] == opt]
+        cells.append(f"{len(mine)} / {len(set(mine))}")
         print(f"| {opt} | " + " | ".join(cells) + " |")
     print("\n### Findings per pass\n\n| family | pass | findings |\n|---|---|---|")
-    passes = collections.Counter((f["family"], (f["pass"] or {}).get("name") or (f["pass"] or {}).get("role", "?")) for f in shown)
+    passes = collections.Counter((f["compiler"]["kind"], (f["pass"] or {}).get("name") or (f["pass"] or {}).get("role", "?")) for f in shown)
     for (family, name), count in passes.most_common():
         print(f"| {family} | {name} | {count} |")
     print("\n### Affected versions and levels (show / asked)\n\n| version | " + " | ".join(sorted({f["opt"] for f in shown})) + " |\n|---" + "|---" * len({f["opt"] for f in shown}) + "|")

@@ -1,31 +1,16 @@
 //! `trueline triage` and `trueline reduce` as a user runs them, with real compilers and debuggers.
 
+mod common;
+
+use common::{have, json, trueline};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
+/// A program of these tests, of the shipped examples, or of the library's own tests.
 fn program(name: &str) -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
-    if own.exists() { own } else { Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name) }
-}
-
-fn trueline(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_trueline")).args(args).output().unwrap()
-}
-
-/// True when all of these run here; otherwise says what is missing.
-fn have(tools: &[&str]) -> bool {
-    tools.iter().all(|tool| {
-        let there = Command::new(tool).arg("--version").output().is_ok();
-        if !there {
-            println!("skipped: no {tool} here");
-        }
-        there
-    })
-}
-
-fn json(output: &Output) -> serde_json::Value {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let places = ["tests/programs", "../../examples", "../triage/tests/programs"];
+    let paths = places.map(|place| Path::new(env!("CARGO_MANIFEST_DIR")).join(place).join(name));
+    paths.into_iter().find(|path| path.exists()).unwrap_or_else(|| panic!("no program {name}"))
 }
 
 #[test]

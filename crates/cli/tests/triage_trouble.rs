@@ -1,27 +1,11 @@
 //! What `trueline triage` and `trueline toolchains` say when a finding, a compiler or a toolchain is not what it was.
 
+mod common;
+
+use common::{have, json, trueline};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn have(tools: &[&str]) -> bool {
-    tools.iter().all(|tool| {
-        let there = Command::new(tool).arg("--version").output().is_ok();
-        if !there {
-            println!("skipped: no {tool} here");
-        }
-        there
-    })
-}
-
-fn trueline(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_trueline")).args(args).output().unwrap()
-}
-
-fn json(output: &Output) -> serde_json::Value {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
+use std::process::Command;
 
 /// A compiler that is gcc-12 with a body of our own in front.
 fn script(path: &Path, body: &str) {

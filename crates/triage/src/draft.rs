@@ -3,6 +3,8 @@
 //! `reproduce.sh` needs only a compiler and a debugger (`CC=`, `GDB=`, `LLDB=`), `interesting.sh` is what a
 //! reducer asks, `report.md` has the form that LLVM's issue tracker and GCC's Bugzilla want.
 
+mod reproduce;
+
 use crate::attribution::Attribution;
 use crate::known::entry_text;
 use crate::verdict::Reading;
@@ -10,7 +12,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, Invariant, OptLevel, PassRole, Program, Reader, Verdict, Violation};
+use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, Invariant, OptLevel, PassRole, Program, Verdict, Violation};
 
 /// Everything a draft is made of.
 pub struct Draft<'a> {
@@ -62,7 +64,7 @@ pub fn write_draft(dir: &Path, draft: &Draft<'_>) -> Result<(), DraftError> {
     let extension = draft.program.language.extension();
     let mut files: Vec<(String, String, u32)> = vec![
         (format!("program.{extension}"), draft.program.source.clone(), 0o644),
-        ("reproduce.sh".to_owned(), reproduce(draft), 0o755),
+        ("reproduce.sh".to_owned(), reproduce::script(draft), 0o755),
         ("interesting.sh".to_owned(), draft.interesting.to_owned(), 0o755),
         ("report.md".to_owned(), report(draft), 0o644),
     ];
@@ -100,57 +102,8 @@ fn flags(draft: &Draft<'_>) -> String {
     flags
 }
 
-fn is_seen_by_lldb_only(draft: &Draft<'_>) -> bool {
-    let sees = |reader: Reader| draft.readings.iter().any(|r| r.reader == reader && r.sees == Some(true));
-    sees(Reader::Lldb) && !sees(Reader::Gdb)
-}
-
 fn compiler_name(id: &CompilerId) -> String {
     id.path.file_name().and_then(|n| n.to_str()).unwrap_or("cc").to_owned()
-}
-
-/// A script that shows the fault with a compiler and a debugger alone; exits 0 when it shows.
-fn reproduce(draft: &Draft<'_>) -> String {
-    let mut script = String::new();
-    let file = shown_file(draft);
-    let name = compiler_name(draft.compiler);
-    let _ = write!(
-        script,
-        "#!/bin/sh\n# Shows the fault described in report.md. Needs a compiler and, for debug information, a debugger:\n\
-         #   CC=… GDB=… LLDB=… ./reproduce.sh\n# Exit 0: the fault shows. Exit 1: it does not.\n\
-         set -u\ncd \"$(dirname \"$0\")\"\nCC=${{CC:-{name}}}\nGDB=${{GDB:-gdb}}\nLLDB=${{LLDB:-lldb}}\n\
-         work=$(mktemp -d)\ntrap 'rm -rf \"$work\"' EXIT\n"
-    );
-    let compile = format!("\"$CC\" {} {file} -o \"$work/a.out\"", flags(draft));
-    match draft.fault {
-        Fault::Violation(violation) => {
-            let _ = write!(script, "set -x\n{compile} 2>\"$work/cc.log\" || {{ cat \"$work/cc.log\"; exit 1; }}\nset +x\n");
-            script.push_str(&debugger_session(violation, is_seen_by_lldb_only(draft)));
-        }
-        Fault::Crash { message } => {
-            // The place in the message, not its line numbers, identifies the crash.
-            let key = crash_key(message);
-            let _ = write!(
-                script,
-                "{compile} 2>\"$work/cc.log\"\ncat \"$work/cc.log\"\ngrep -q -F -- '{}' \"$work/cc.log\"\n",
-                key.replace('\'', "'\\''")
-            );
-        }
-        Fault::Hang { seconds } => {
-            let _ = write!(script, "timeout -k 1 {seconds} {compile}\n[ $? -ge 124 ]\n");
-        }
-        Fault::WrongCode { .. } => {
-            let reference = flags(draft).replacen(draft.opt.flag(), "-O0", 1);
-            let _ = write!(
-                script,
-                "\"$CC\" {reference} {file} -o \"$work/o0\" || exit 1\n{compile} || exit 1\n\
-                 timeout 10 \"$work/o0\" >\"$work/expected\"; echo \"exit $?\" >>\"$work/expected\"\n\
-                 timeout 10 \"$work/a.out\" >\"$work/actual\"; echo \"exit $?\" >>\"$work/actual\"\n\
-                 ! diff \"$work/expected\" \"$work/actual\"\n"
-            );
-        }
-    }
-    script
 }
 
 /// The part of a crash message that stays when the program is edited.
@@ -159,52 +112,6 @@ pub fn crash_key(message: &str) -> String {
         Some((_, rest)) => rest.trim().to_owned(),
         None => message.split("Assertion `").nth(1).map_or_else(|| message.to_owned(), |rest| format!("Assertion `{rest}")),
     }
-}
-
-fn debugger_session(violation: &Violation, lldb: bool) -> String {
-    let (file, line) = (violation.file.base(), violation.line);
-    let variable = violation.variable.as_deref().unwrap_or("");
-    // What the session must contain at a stop on the line, as a pattern over the block of one stop.
-    let pattern = match violation.invariant {
-        Invariant::Line => String::new(),
-        Invariant::Backtrace => violation.frames.first().map_or(String::new(), |f| format!("{f} ")),
-        _ => match violation.value.as_deref() {
-            Some(value) if violation.invariant != Invariant::Scope && !value.is_empty() => format!("{variable} = {value}"),
-            _ => format!("{variable} = "),
-        },
-    };
-    let details = match violation.invariant {
-        Invariant::Line => "",
-        Invariant::Backtrace => "  backtrace\n",
-        _ => "  info args\n  info locals\n",
-    };
-    let lldb_details = match violation.invariant {
-        Invariant::Line => "",
-        Invariant::Backtrace => "thread backtrace\n",
-        _ => "frame variable\n",
-    };
-    let gdb_script = format!(
-        "cat >\"$work/gdb.cmd\" <<'END'\nset pagination off\nset confirm off\nset width 0\nset print frame-arguments none\n\
-         set disable-randomization on\nbreak main\nrun\nset $n = 0\nwhile $n < 5000\n  echo @@stop\\n\n  frame\n{details}  step\n  set $n = $n + 1\nend\nEND\n\
-         \"$GDB\" -nx -batch -x \"$work/gdb.cmd\" \"$work/a.out\" >\"$work/session\" 2>&1\n"
-    );
-    let lldb_script = format!(
-        "{{ echo 'breakpoint set --name main'; echo run; i=0; while [ $i -lt 1500 ]; do echo 'script print(\"@@stop\")'; \
-         echo 'frame info'; {} echo 'thread step-in'; i=$((i+1)); done; }} >\"$work/lldb.cmd\"\n\
-         \"$LLDB\" -X -b -s \"$work/lldb.cmd\" \"$work/a.out\" >\"$work/session\" 2>&1\n",
-        if lldb_details.is_empty() { String::new() } else { format!("echo '{}';", lldb_details.trim()) }
-    );
-    let run = if lldb { lldb_script } else { gdb_script };
-    format!(
-        "{run}# Prints the first stop that shows the fault: on line {line}{}.\n\
-         awk -v at='{file}:{line}' -v want='{}' '\n\
-         function done() {{ if (here && (want == \"\" || index(block, want))) {{ printf \"%s\", block; found = 1; exit }} }}\n\
-         /@@stop/ {{ done(); block = \"\"; here = 0; next }}\n\
-         {{ block = block $0 \"\\n\"; n = index($0, at); if (n && substr($0, n + length(at)) !~ /^[0-9]/ && block == $0 \"\\n\") here = 1 }}\n\
-         END {{ if (!found) done(); exit !found }}' \"$work/session\"\n",
-        if pattern.is_empty() { String::new() } else { format!(", with `{}`", pattern.trim()) },
-        pattern.replace('\\', "\\\\").replace('\'', "'\\''"),
-    )
 }
 
 /// The report for the compiler's tracker.

@@ -141,3 +141,45 @@ fn the_pass_that_copies_a_line_into_another_case_is_found_in_both_clangs() {
         }
     }
 }
+
+/// Looks whether a function of `tail-calls.c` jumps to another instead of calling it.
+struct JumpsIn {
+    function: &'static str,
+    scratch: Scratch,
+    next: std::sync::atomic::AtomicUsize,
+}
+
+impl Probe for JumpsIn {
+    fn probe(&self, setting: &Setting, flags: &[String]) -> Result<Probed, ProbeError> {
+        let program = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/tail-calls.c");
+        let number = self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let request = CompileRequest::new(program, Language::C, setting.opt, self.scratch.join(format!("b{number}"))).flags(flags);
+        let build = setting.compiler.compile(&request).map_err(|e| ProbeError(e.to_string()))?;
+        let command = format!("objdump -d --disassemble={} {}", self.function, build.binary.display());
+        let listing = Job::new("/bin/sh").args(["-c", &command]).run().map_err(|e| ProbeError(e.to_string()))?.stdout_text();
+        let presence = if listing.contains("jmp") { Presence::Present } else { Presence::Absent };
+        Ok(Probed { presence, command: build.command, log: build.stderr })
+    }
+
+    fn functions(&self) -> Vec<String> {
+        vec!["main".to_owned(), self.function.to_owned()]
+    }
+}
+
+#[test]
+fn a_debug_counter_of_gcc_names_the_change_inside_the_pass_and_the_switch_its_function() {
+    let Some(compiler) = compiler("gcc-12") else { return };
+    let setting = Setting { compiler, opt: OptLevel::O2 };
+    for function in ["first", "third"] {
+        let probe = JumpsIn { function, scratch: Scratch::new().unwrap(), next: 0.into() };
+        let cached = CachedProbe::new(&probe);
+        let found = attribute(&cached, &setting).unwrap();
+        assert_eq!((found.role, found.name.as_ref().unwrap().0.as_str()), (PassRole::Guilty, "tree-tailc"), "{found:#?}");
+        assert_eq!(found.function.as_deref(), Some(function), "{found:#?}");
+        // The counter lets the first changes through: with this one it is there, with one less it is not.
+        let change = found.execution.unwrap();
+        assert!(change <= found.of && found.evidence.contains(&format!("-fdbg-cnt=tail_call:1-{change}")), "{found:#?}");
+        let with = |last: u64| cached.probe(&setting, &[format!("-fdbg-cnt=tail_call:1-{last}")]).unwrap().presence;
+        assert_eq!((with(change), with(change - 1)), (Presence::Present, Presence::Absent));
+    }
+}

@@ -247,7 +247,7 @@ fn number_clusters(explained: &mut [Explained]) {
 pub fn script_of(program: &Program, file: &str, setting: &Setting, kind: &str, pass: Option<&str>) -> String {
     let own = std::env::current_exe().ok().map_or_else(|| "trueline".to_owned(), |p| p.display().to_string());
     let clang = ["clang-16", "clang-19", "clang-14", "clang"].iter().find_map(|n| find_compiler(n).ok());
-    let is_c = program.language == Language::C;
+    let clang = clang.filter(|_| program.language == Language::C);
     let mut arguments: Vec<String> =
         vec!["--cc".to_owned(), setting.compiler.id.path.display().to_string(), format!("--opt={}", setting.opt)];
     arguments.extend(program.cflags.iter().map(|f| format!("--cflag={f}")));
@@ -258,7 +258,8 @@ pub fn script_of(program: &Program, file: &str, setting: &Setting, kind: &str, p
         file: file.to_owned(),
         arguments,
         cflags: program.cflags.clone(),
-        clang: clang.filter(|_| is_c).map_or_else(String::new, |c| c.id.path.display().to_string()),
+        lints: clang.iter().flat_map(|c| trueline_generate::lints_of(c, program)).map(str::to_owned).collect(),
+        clang: clang.map_or_else(String::new, |c| c.id.path.display().to_string()),
     })
 }
 
