@@ -40,6 +40,31 @@ def wilcoxon(a, b):
     return math.erfc(max(z, 0) / math.sqrt(2))
 
 
+def effort(out):
+    """How many mutants the runs judged, since CPU seconds differ from machine to machine."""
+    judged, witnesses = collections.defaultdict(list), collections.defaultdict(list)
+    for name in sorted(os.listdir(out)):
+        path = os.path.join(out, name, "done.json")
+        if os.path.exists(path):
+            done = json.load(open(path))
+            run = "-".join(name.rsplit("-", 2)[1:])
+            judged[run].append(done["judged"])
+            witnesses[run].append(len(done["rules"]))
+    for run in judged:
+        print(f"{run:<12} {len(judged[run])} bugs, median of mutants {statistics.median(judged[run]):g}, of witnesses "
+              f"{statistics.median(witnesses[run]):g}")
+
+
+def each_run(runs):
+    """The default's figures run by run."""
+    for strategy in ("guided", "random"):
+        per_bug = [ranks for (method, _), ranks in runs.items() if method == (strategy, "default")]
+        for index in range(max(map(len, per_bug), default=0)):
+            first = [ranks[index][0] for ranks in per_bug if len(ranks) > index]
+            top = "/".join(f"{100 * sum(x <= k for x in first) / len(first):.0f}" for k in (1, 5, 10, 20))
+            print(f"{strategy} run {index + 1}: {len(first)} bugs {top}, mean first rank {statistics.mean(first):.1f}")
+
+
 def main(out):
     runs = collections.defaultdict(list)
     buggy = {}
@@ -49,8 +74,9 @@ def main(out):
             run = json.load(open(path))
             buggy[run["file"]] = tuple(run["buggy_files"])
             for method, ranks in run["ranks"].items():
-                # What does not use the witnesses is the same in every run.
-                strategy = run["strategy"] if method == "default" or "witnesses" in method or method == "functions" else "-"
+                # What does not use the search's witnesses is the same in every run.
+                searched = "default" in method or method.startswith("witnesses") or method == "functions"
+                strategy = run["strategy"] if searched else "-"
                 runs[(strategy, method), run["file"]].append(ranks)
     table = {}
     for method in sorted({key[0] for key in runs}):
@@ -59,7 +85,8 @@ def main(out):
         average = {f: statistics.median(statistics.mean(r) for r in runs[method, f]) for f in files}
         table[method] = (first, average)
     base = table.get(("guided", "default"), ({}, {}))[0]
-    print(f"{'search, method':<42} bugs  top-1/5/10/20 %    MFR    MAR   once per file set  MFR   p against default")
+    effort(out)
+    print(f"{'search, method':<54} bugs  top-1/5/10/20 %    MFR    MAR   once per file set  MFR   p against default")
     for method, (first, average) in table.items():
         values = list(first.values())
         top = lambda v: "/".join(f"{100 * sum(x <= k for x in v) / len(v):.0f}" for k in (1, 5, 10, 20))
@@ -70,8 +97,10 @@ def main(out):
         common = [f for f in first if f in base]
         p = wilcoxon([base[f] for f in common], [first[f] for f in common])
         p = "-" if method in (("guided", "default"), ("guided", "functions")) else f"{p:.2g}"
-        print(f"{method[0] + ', ' + method[1]:<42} {len(values):>4}  {top(values):<16} {statistics.mean(values):>6.1f} "
+        print(f"{method[0] + ', ' + method[1]:<54} {len(values):>4}  {top(values):<16} {statistics.mean(values):>6.1f} "
               f"{statistics.mean(average.values()):>6.1f}   {top(once):<16} {statistics.mean(once):>6.1f}   {p}")
+    print()
+    each_run(runs)
     print()
     for file in sorted(base):
         ranks = [r[0] for r in runs[("guided", "default"), file]]

@@ -1,6 +1,9 @@
 //! `isolate` from the outside: bad input with a message that says what to do, and the kinds of failure that
 //! need a real compiler to be shown.
 
+mod common;
+
+use common::have;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -24,15 +27,6 @@ fn isolate(file: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trueline")).arg("isolate").arg(file).args(args).output().unwrap()
 }
 
-/// Whether a compiler is there; says so when it is not.
-fn has(compiler: &str) -> bool {
-    let there = Command::new(compiler).arg("--version").output().is_ok_and(|o| o.status.success());
-    if !there {
-        println!("skipped: no {compiler}");
-    }
-    there
-}
-
 fn refused(file: &Path, args: &[&str], expected: &[&str]) {
     let output = isolate(file, args);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -45,7 +39,7 @@ fn refused(file: &Path, args: &[&str], expected: &[&str]) {
 
 #[test]
 fn what_cannot_be_isolated_is_refused_with_what_to_do_next() {
-    if !has("gcc-12") {
+    if !have(&["gcc-12"]) {
         return;
     }
     let place = Place::new();
@@ -66,7 +60,7 @@ fn what_cannot_be_isolated_is_refused_with_what_to_do_next() {
 
 #[test]
 fn a_compiler_that_is_no_gcc_or_clang_says_what_its_binary_lacks() {
-    if !has("tcc") {
+    if !have(&["tcc"]) {
         return;
     }
     let place = Place::new();
@@ -81,7 +75,7 @@ fn example(name: &str) -> PathBuf {
 
 #[test]
 fn a_debug_information_failure_is_isolated_and_the_guilty_passs_file_shown() {
-    if !has("gcc-12") {
+    if !have(&["gcc-12"]) {
         return;
     }
     let args = ["--target", "gcc-12", "--opt", "-Og", "--failure", "debug-info", "--budget", "12s", "--guilty-pass", "ccp1", "--json"];
@@ -121,7 +115,7 @@ int main (void) { return 0; }
 
 #[test]
 fn a_compiler_that_does_not_end_is_stopped_and_isolated() {
-    if !has("clang-16") {
+    if !have(&["clang-16"]) {
         return;
     }
     let place = Place::new();
@@ -135,4 +129,42 @@ fn a_compiler_that_does_not_end_is_stopped_and_isolated() {
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["failure"]["kind"], "hang");
     assert!(!document["ranking"].as_array().unwrap().is_empty());
+}
+
+/// gcc 12 that claims to have crashed after every compilation, at every level and for every program.
+const ALWAYS_CRASHES: &str = r#"#!/bin/sh
+gcc-12 "$@"
+status=$?
+case "$*" in
+*.c*)
+    echo "program.c:1:1: internal compiler error: in every_program, at stub.cc:1" >&2
+    exit 1
+    ;;
+esac
+exit $status
+"#;
+
+#[test]
+fn a_program_that_fails_with_every_mutation_is_refused_and_what_was_found_is_kept() {
+    if !have(&["gcc-12"]) {
+        return;
+    }
+    let place = Place::new();
+    let stub = place.write("gcc-stub", ALWAYS_CRASHES);
+    std::fs::set_permissions(&stub, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let file = place.write("sum.c", "int sum (int a, int b) { return a + b; }\nint main (void) { return sum (1, -1); }\n");
+    let args = ["--target", stub.to_str().unwrap(), "--opt", "-O1", "--budget", "4s", "--json"];
+    let output = isolate(&file, &args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    for text in ["fails with every mutation", "still fail", "--passing"] {
+        assert!(stderr.contains(text), "`{text}` is not in: {stderr}");
+    }
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["failure"]["kind"], "crash");
+    assert!(document["failure"]["message"].as_str().unwrap().contains("every_program"));
+    let mutants = &document["mutants"];
+    assert!(mutants["judged"].as_u64().unwrap() > 0);
+    assert_eq!(mutants["judged"], mutants["failing"]);
+    assert_eq!(document["ranking"], serde_json::json!([]));
 }

@@ -1,14 +1,16 @@
 //! Which file a pass lives in, told by the compiler's own binary.
 //!
 //! gcc: every pass has an exported `make_pass_…` that copies the pass's description, whose second word points
-//! at the pass's name. LLVM: a pass is a class whose `run` is exported.
+//! at the pass's name; a debug counter is a number that its users pass to `dbg_cnt`. LLVM: a pass is a class
+//! whose `run` is exported.
 //!
 //! Deliberately absent: tables of pass names; what the binary does not say is not known.
 
 use crate::image::{Image, Range};
 use crate::mangled::qualified_name;
 use crate::naming::range_at;
-use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use rayon::prelude::*;
 use std::collections::HashMap;
 use trueline_model::CodeMap;
 
@@ -19,6 +21,43 @@ pub fn pass_makers(image: &Image) -> HashMap<String, String> {
         Some((image.ranges[range_at(image, address)?], name))
     });
     makers.flat_map(|(range, name)| passes_made(image, range).map(move |pass| (pass, name.clone())).collect::<Vec<_>>()).collect()
+}
+
+/// The places that ask a debug counter, by the counter's number, in a `cc1`.
+pub fn counter_users(image: &Image) -> HashMap<u32, Vec<u64>> {
+    let is_asked = |name: &str| qualified_name(name).as_deref() == Some("dbg_cnt");
+    let Some(asked) = image.exports.iter().find(|(_, export)| is_asked(&export.name)).map(|(&address, _)| address) else {
+        return HashMap::new();
+    };
+    let uses: Vec<(u32, u64)> = image.ranges.par_iter().with_min_len(64).flat_map_iter(|&range| questions(image, range, asked)).collect();
+    let mut users: HashMap<u32, Vec<u64>> = HashMap::new();
+    uses.into_iter().for_each(|(counter, place)| users.entry(counter).or_default().push(place));
+    users
+}
+
+/// The calls of a function in a range, with the constants they pass as the first argument.
+fn questions(image: &Image, range: Range, asked: u64) -> Vec<(u32, u64)> {
+    let mut found = Vec::new();
+    let mut argument = None;
+    for instruction in Decoder::with_ip(64, image.code(range), range.start, DecoderOptions::NONE) {
+        let writes_argument = instruction.op0_kind() == OpKind::Register && instruction.op0_register().full_register() == Register::RDI;
+        match instruction.mnemonic() {
+            Mnemonic::Mov if writes_argument => {
+                argument = (instruction.op1_kind() == OpKind::Immediate32).then(|| instruction.immediate32());
+            }
+            Mnemonic::Xor if writes_argument && instruction.op1_kind() == OpKind::Register => {
+                argument = (instruction.op0_register() == instruction.op1_register()).then_some(0);
+            }
+            Mnemonic::Call | Mnemonic::Jmp if instruction.op0_kind() == OpKind::NearBranch64 => {
+                if instruction.near_branch_target() == asked {
+                    found.extend(argument.map(|counter| (counter, instruction.ip())));
+                }
+                argument = None;
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// The names in the pass descriptions that a function refers to.

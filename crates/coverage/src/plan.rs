@@ -6,6 +6,7 @@ use crate::image::Image;
 use crate::naming::{Hints, name_ranges, range_at};
 use crate::survey::survey;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use trueline_model::{CodeFunction, CodeMap};
@@ -14,6 +15,8 @@ use trueline_model::{CodeFunction, CodeMap};
 const VERSION: &str = "v4";
 /// First bytes of a plan file; keep in step with `hook/blockhook.rs`.
 const MAGIC: u64 = 0x3130_4b4c_4254_5254;
+/// Bytes before the buckets of a plan file.
+const HEAD: usize = 96;
 const PAGE: u64 = 4096;
 const BUCKET_SHIFT: u32 = 8;
 const BREAKPOINT: u8 = 0xcc;
@@ -76,6 +79,26 @@ impl Plan {
         })
     }
 
+    /// The files of the blocks that these addresses lie in.
+    pub fn files_at(&self, addresses: &[u64]) -> BTreeSet<&str> {
+        let found = |offsets: &[u32], start: u64, address: u64| {
+            let offset = u32::try_from(address.checked_sub(start)?).ok()?;
+            let unit = offsets.partition_point(|&block| block <= offset).checked_sub(1)?;
+            self.map.file_of(unit as u32).map(|file| self.map.files[file as usize].as_str())
+        };
+        let Some((start, offsets)) = self.block_offsets() else { return BTreeSet::new() };
+        addresses.iter().filter_map(|&address| found(&offsets, start, address)).collect()
+    }
+
+    /// Where the blocks lie, from the address of the first page on.
+    fn block_offsets(&self) -> Option<(u64, Vec<u32>)> {
+        let plan = std::fs::read(self.stem.with_extension("plan")).ok()?;
+        let word = |index: usize| plan.get(index * 8..index * 8 + 8).map(|w| u64::from_le_bytes(w.try_into().expect("eight bytes")));
+        let first = HEAD + (word(6)? as usize + 1) * 4;
+        let bytes = plan.get(first..first + self.blocks * 4)?;
+        Some((word(3)?, bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().expect("four bytes"))).collect()))
+    }
+
     fn compute(image: &Image, stem: &Path, hints: &dyn Hints) -> Result<(), CoverageError> {
         let survey = survey(image);
         let names = name_ranges(image, &survey, hints);
@@ -124,7 +147,7 @@ struct Layout {
 /// Lays out the plan, the patched code and the stubs its jumps lead to.
 fn lay_out(image: &Image, blocks: &[u64], mut code: Vec<u8>, start: u64) -> Layout {
     let buckets = (code.len() >> BUCKET_SHIFT) + 1;
-    let mut plan = Vec::with_capacity(96 + buckets * 4 + blocks.len() * 12);
+    let mut plan = Vec::with_capacity(HEAD + buckets * 4 + blocks.len() * 12);
     let stubs_at = if image.fixed_address { STUBS_AT } else { 0 };
     let head = [
         MAGIC,

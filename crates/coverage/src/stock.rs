@@ -4,7 +4,7 @@
 use crate::gcc::GccHints;
 use crate::image::Image;
 use crate::llvm::LlvmHints;
-use crate::passes::{file_of_function, pass_makers};
+use crate::passes::{counter_users, file_of_function, pass_makers};
 use crate::plan::{Plan, cache_dir};
 use crate::{CoverageError, hook};
 use std::collections::HashMap;
@@ -23,6 +23,8 @@ pub struct StockCoverage {
     limits: Limits,
     /// The functions that make gcc's passes; read when first asked for.
     makers: OnceLock<HashMap<String, String>>,
+    /// The places that ask gcc's debug counters, likewise.
+    counters: OnceLock<HashMap<u32, Vec<u64>>>,
 }
 
 /// A compilation that was measured.
@@ -62,7 +64,15 @@ impl StockCoverage {
         }
         let map = join_maps(plans.iter().map(|plan| &plan.map));
         let hook = hook::install(cache)?;
-        Ok(Self { compiler: compiler.clone(), hook, plans, map, limits: Limits::seconds(30), makers: OnceLock::new() })
+        Ok(Self {
+            compiler: compiler.clone(),
+            hook,
+            plans,
+            map,
+            limits: Limits::seconds(30),
+            makers: OnceLock::new(),
+            counters: OnceLock::new(),
+        })
     }
 
     /// Sets the limits of one compilation.
@@ -92,6 +102,16 @@ impl StockCoverage {
             }
         };
         file.map(str::to_owned)
+    }
+
+    /// The files that ask one of gcc's debug counters, by its place in gcc's own list of them.
+    pub fn files_of_counter(&self, counter: u32) -> Vec<String> {
+        let Some(plan) = self.plans.first().filter(|_| self.compiler.id.kind == CompilerKind::Gcc) else { return Vec::new() };
+        let users = self.counters.get_or_init(|| {
+            let image = images(&self.compiler).ok().and_then(|images| Image::load(images.first()?).ok());
+            image.map(|image| counter_users(&image)).unwrap_or_default()
+        });
+        users.get(&counter).map(|places| plan.files_at(places).into_iter().map(str::to_owned).collect()).unwrap_or_default()
     }
 
     /// How many blocks are watched.
@@ -150,12 +170,14 @@ impl StockCoverage {
     fn job(&self, program: &Program, flags: &[String], source: &str) -> Job {
         let mut job = self.compiler.job().args(&program.cflags).args(flags);
         job = match self.compiler.id.kind {
-            // Debian's driver repeats a crashed compilation to see whether it crashes again.
-            CompilerKind::Gcc => job.args(["-S", "-fno-report-bug"]),
-            CompilerKind::Clang => job.args(["-c", "-fno-crash-diagnostics"]),
+            // Debian's driver repeats a crashed compilation to see whether it crashes again. Showing the source line
+            // runs code that has nothing to do with the crash.
+            CompilerKind::Gcc => job.args(["-S", "-fno-report-bug", "-fno-diagnostics-show-caret"]),
+            CompilerKind::Clang => job.args(["-c", "-fno-crash-diagnostics", "-fno-caret-diagnostics"]),
             _ => job.arg("-c"),
         };
-        job.args(["-o", "out", source]).limits(self.limits.clone()).fixed_layout()
+        // Its temporary files stay in the working directory, whose name must not move the compiler's stack.
+        job.args(["-o", "out", source]).env("TMPDIR", ".").limits(self.limits.clone()).fixed_layout()
     }
 
     fn plan_list(&self) -> String {

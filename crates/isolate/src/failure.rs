@@ -161,7 +161,7 @@ fn observe_within(program: &Program, setting: &Setting, link: bool, run_limit: D
         // gcc's assembler is a program of its own, with no part in the failure.
         job = job.arg(if setting.compiler.id.kind == trueline_model::CompilerKind::Gcc { "-S" } else { "-c" });
     }
-    let outcome = job.cwd(scratch.path()).limits(limits(COMPILE_SECONDS)).run().map_err(|e: JobError| failed(&e))?;
+    let outcome = job.inside(scratch.path()).limits(limits(COMPILE_SECONDS)).run().map_err(|e: JobError| failed(&e))?;
     let stderr = outcome.stderr_text();
     // The signal of the limit makes clang print a stack as if it had crashed: the CPU time used tells it from a crash.
     let spent = outcome.cpu >= Duration::from_secs(COMPILE_SECONDS).mul_f64(0.95);
@@ -179,7 +179,7 @@ fn observe_within(program: &Program, setting: &Setting, link: bool, run_limit: D
     }
     let limits = Limits { output: 1 << 20, cpu: run_limit, ..limits(RUN_SECONDS) };
     let run =
-        Job::new(scratch.join("out")).cwd(scratch.path()).limits(limits).confine(Confinement::closed()).run().map_err(|e| failed(&e))?;
+        Job::new(scratch.join("out")).inside(scratch.path()).limits(limits).confine(Confinement::closed()).run().map_err(|e| failed(&e))?;
     Ok((Behaviour::Ran { exit: run.exit, stdout: run.stdout }, run.cpu))
 }
 

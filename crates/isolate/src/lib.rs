@@ -22,7 +22,7 @@ mod widen;
 pub use failure::{Failure, FailureError, FailureJudge, FailureKind, Setting, Telling, diagnose, diagnose_telling};
 pub use mutate::Sites;
 pub use oracle_code::OracleCode;
-pub use passes::{bisected_pass, compiler_switches};
+pub use passes::{bisected_pass, compiler_switches, debug_counters};
 pub use rank::{Aggregate, Level, Passing, Suspect, ochiai, place, rank, reports_diagnostics};
 pub use report::{Report, diff};
 pub use rule::{ConstantChange, Modifier, Qualifier, Rule};

@@ -10,10 +10,9 @@ pub fn compiler_switches(compiler: &Compiler, program: &Program, flags: &[String
     let mut switches: Vec<Switch> = flags.iter().filter_map(|flag| opposite(flag)).map(|flag| Switch::Off(vec![flag])).collect();
     match compiler.id.kind {
         CompilerKind::Gcc => {
-            let counters = listing(compiler, program, &["-fdbg-cnt-list".to_owned()])?;
-            switches.extend(counters_in(&counters).into_iter().map(|name| Switch::Dial(vec![format!("-fdbg-cnt={name}:")])));
+            switches.extend(debug_counters(compiler)?.into_iter().map(|name| Switch::Dial(vec![format!("-fdbg-cnt={name}:")])));
             let with: Vec<String> = flags.iter().cloned().chain(["-fdump-passes".to_owned()]).collect();
-            let passes = listing(compiler, program, &with)?;
+            let passes = listing(compiler, &program.cflags, &with)?;
             switches.extend(passes_in(&passes).into_iter().map(|flag| Switch::Off(vec![flag])));
         }
         // One number for all optional passes of a compilation, in the order in which they run.
@@ -23,13 +22,18 @@ pub fn compiler_switches(compiler: &Compiler, program: &Program, flags: &[String
     Ok(switches)
 }
 
+/// The names of gcc's debug counters, in gcc's order.
+pub fn debug_counters(compiler: &Compiler) -> Result<Vec<String>, SeamError> {
+    Ok(counters_in(&listing(compiler, &[], &["-fdbg-cnt-list".to_owned()])?))
+}
+
 /// The pass that LLVM runs last under `-opt-bisect-limit`, as its log calls it.
 pub fn bisected_pass(compiler: &Compiler, program: &Program, flags: &[String], limit: u64) -> Option<String> {
     let scratch = Scratch::new().ok()?;
     scratch.write("a.c", &program.source).ok()?;
     let limit_flag = format!("-opt-bisect-limit={limit}");
     let job = compiler.job().args(&program.cflags).args(flags).args(["-mllvm", &limit_flag, "-c", "-o", "out", "a.c"]);
-    let log = job.cwd(scratch.path()).run().ok()?.stderr_text();
+    let log = job.inside(scratch.path()).run().ok()?.stderr_text();
     last_pass_in(&log)
 }
 
@@ -40,13 +44,13 @@ fn last_pass_in(log: &str) -> Option<String> {
 }
 
 /// What gcc says about itself when it is asked to with a flag.
-fn listing(compiler: &Compiler, program: &Program, flags: &[String]) -> Result<String, SeamError> {
+fn listing(compiler: &Compiler, cflags: &[String], flags: &[String]) -> Result<String, SeamError> {
     let failed = |e: &dyn std::fmt::Display| SeamError(e.to_string());
     let scratch = Scratch::new().map_err(|e| failed(&e))?;
     // Any program will do: what is switched on depends on the flags, and the failing one may crash.
     scratch.write("a.c", "int a;\n").map_err(|e| failed(&e))?;
-    let job = compiler.job().args(&program.cflags).args(flags).args(["-S", "-o", "out", "a.c"]);
-    Ok(job.cwd(scratch.path()).run().map_err(|e| failed(&e))?.stderr_text())
+    let job = compiler.job().args(cflags).args(flags).args(["-S", "-o", "out", "a.c"]);
+    Ok(job.inside(scratch.path()).run().map_err(|e| failed(&e))?.stderr_text())
 }
 
 fn passes_in(listing: &str) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use trueline_model::{CodeMap, CoverageSet};
 
 /// What a ranking is made of.
+#[derive(Clone, Copy)]
 pub struct Report<'a> {
     /// The search.
     pub found: &'a Found,
@@ -39,7 +40,8 @@ impl Report<'_> {
             return by_witness;
         }
         let switched: Vec<Passing<'_>> = self.switches.iter().map(|s| one(&s.covered)).collect();
-        let by_switch = rank(&self.found.failing, &switched, self.map, level, aggregate, excluded);
+        // A handful of switches makes few patterns: nearly everything would be one group.
+        let by_switch = rank(&self.found.failing, &switched, self.map, level, Aggregate::Independent, excluded);
         join(by_witness, &by_switch)
     }
 }

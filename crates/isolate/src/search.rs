@@ -45,6 +45,24 @@ pub struct Search<'a> {
     pub most_witnesses: usize,
 }
 
+impl<'a> Search<'a> {
+    /// A guided search with the usual settings, for a failure that shows in the compiler itself.
+    pub fn new(program: &'a Program, judge: &'a dyn Interesting, coverage: &'a dyn Coverage, flags: &'a [String]) -> Self {
+        Self {
+            program,
+            judge,
+            coverage,
+            flags,
+            protect_output: false,
+            strategy: Strategy::Guided,
+            seed: 1,
+            // Fixed, so that the seed decides what is found whatever the number of processors.
+            batch: 4,
+            most_witnesses: 3000,
+        }
+    }
+}
+
 /// A program close to the failing one that passes.
 #[derive(Clone, Debug)]
 pub struct Witness {

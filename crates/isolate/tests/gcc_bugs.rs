@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 use trueline_coverage::StockCoverage;
-use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, Report, Search, Strategy, diagnose};
+use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, Report, Search, debug_counters, diagnose};
 use trueline_model::{Coverage, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{cpu_time, find_compiler};
 
@@ -29,17 +29,8 @@ fn rank_of(file: &str, level: OptLevel, flags: &[&str], buggy: &str) -> Option<u
     let all_flags = failure.failing.all_flags();
     let kind = failure.kind;
     let judge = FailureJudge::new(failure);
-    let search = Search {
-        program: &program,
-        judge: &judge,
-        coverage: &coverage,
-        flags: &all_flags,
-        protect_output: kind == FailureKind::WrongCode,
-        strategy: Strategy::Guided,
-        seed: 1,
-        batch: 4,
-        most_witnesses: 12,
-    };
+    let plain = Search::new(&program, &judge, &coverage, &all_flags);
+    let search = Search { protect_output: kind == FailureKind::WrongCode, most_witnesses: 12, ..plain };
     let started = cpu_time();
     let found = search.run(&mut || cpu_time() - started < Duration::from_secs(20), &mut |_| {}).unwrap();
     assert!(!found.witnesses.is_empty());
@@ -60,5 +51,17 @@ fn wrong_code_of_tail_merging_leads_to_its_file() {
     let flags = ["-fno-tree-fre", "-fno-delete-dead-exceptions", "-fnon-call-exceptions"];
     if let Some(rank) = rank_of("pr110556.c", OptLevel::Os, &flags, "tree-ssa-tail-merge.cc") {
         assert!(rank <= 20, "rank {rank}");
+    }
+}
+
+#[test]
+fn a_debug_counter_leads_to_the_file_that_asks_it() {
+    let Ok(compiler) = find_compiler("gcc-12") else { return println!("skipped: no gcc-12") };
+    let coverage = StockCoverage::new(&compiler).unwrap();
+    let counters = debug_counters(&compiler).unwrap();
+    for (counter, file) in [("store_merging", "gimple-ssa-store-merging.cc"), ("ccp", "tree-ssa-ccp.cc"), ("match", "match.pd")] {
+        let place = counters.iter().position(|name| name == counter).unwrap();
+        let files = coverage.files_of_counter(place as u32);
+        assert!(files.iter().any(|f| f == file), "{counter}: {files:?}");
     }
 }

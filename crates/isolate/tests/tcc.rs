@@ -2,7 +2,7 @@
 //! `scripts/gcov-tcc DIR x86_64-gen.c 's/ll ? 63 : 31/ll ? 63 : 15/'`, whose shifts by 16 and more are wrong.
 
 use trueline_coverage::GcovCoverage;
-use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, Report, Search, Strategy, diagnose};
+use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, Report, Search, diagnose};
 use trueline_model::{Coverage, Language, OptLevel, Origin, Program};
 use trueline_toolchain::find_compiler;
 
@@ -41,17 +41,8 @@ fn a_seeded_bug_of_tccs_code_generator_leads_to_its_file() {
     let all_flags = failure.failing.all_flags();
     let judge = FailureJudge::new(failure);
     let run = || {
-        let search = Search {
-            program: &program,
-            judge: &judge,
-            coverage: &coverage,
-            flags: &all_flags,
-            protect_output: true,
-            strategy: Strategy::Guided,
-            seed: 3,
-            batch: 4,
-            most_witnesses: 4,
-        };
+        let plain = Search::new(&program, &judge, &coverage, &all_flags);
+        let search = Search { protect_output: true, seed: 3, most_witnesses: 4, ..plain };
         let mut batches = 0;
         let mut within = || {
             batches += 1;

@@ -176,33 +176,21 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let flags = case.setting.all_flags();
     let switches = if args.no_switches { Vec::new() } else { find_switches(&case, &compiler, coverage, budget, &progress)? };
     let search = Search {
-        program,
-        judge: &*case.judge,
-        coverage,
-        flags: &flags,
         protect_output: case.protect_output,
         strategy: if args.search == SearchKind::Guided { Strategy::Guided } else { Strategy::Random },
         seed: args.seed,
-        batch: 4,
-        most_witnesses: 3000,
+        ..Search::new(program, &*case.judge, coverage, &flags)
     };
     let found = search.run(&mut within, &mut |event| progress.show(event))?;
     progress.clear();
     let levels = passing_levels(&case, coverage)?;
     let extra = passing_programs(args.passing.as_deref(), &flags, coverage, &mut within)?;
-    if found.witnesses.is_empty() && switches.is_empty() && extra.is_empty() && levels.is_empty() {
-        bail!(
-            "{} fails with every mutation ({} tried, {} still fail, {} tell nothing): there is nothing to compare it with; give it a larger --budget, or passing programs with --passing",
-            program.name,
-            found.judged,
-            found.failing_mutants,
-            found.unjudged
-        );
-    }
+    let compared = !(found.witnesses.is_empty() && switches.is_empty() && extra.is_empty() && levels.is_empty());
     let level = if args.level == LevelKind::File { Level::File } else { Level::Function };
     let report =
         Report { found: &found, switches: &switches, levels: &levels, passing: &extra, map: coverage.code_map(), crash: case.crash };
-    let ranking = report.ranking(level, if args.aggregate == AggregateKind::Mean { Aggregate::Mean } else { Aggregate::Evidence });
+    let aggregate = if args.aggregate == AggregateKind::Mean { Aggregate::Mean } else { Aggregate::Evidence };
+    let ranking = if compared { report.ranking(level, aggregate) } else { Vec::new() };
     if named.is_empty() {
         named = switches.iter().filter_map(|switch| switched_pass(&case, &compiler, &switch.flag)).collect();
     }
@@ -222,6 +210,15 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         outcome.print_json()?;
     } else {
         outcome.print();
+    }
+    if !compared {
+        bail!(
+            "{} fails with every mutation ({} tried, {} still fail, {} tell nothing): there is nothing to compare it with; give it a larger --budget, or passing programs with --passing",
+            program.name,
+            found.judged,
+            found.failing_mutants,
+            found.unjudged
+        );
     }
     Ok(if args.fail_on_findings { Ending::Found } else { Ending::Clean })
 }

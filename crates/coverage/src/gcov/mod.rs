@@ -68,7 +68,7 @@ impl GcovCoverage {
         scratch.write(&source, &program.source).map_err(|error| CoverageError::Write { path: scratch.join(&source), source: error })?;
         let counters = scratch.join("counters");
         let job = self.compiler.job().args(&program.cflags).args(flags).args(["-c", "-o", "out", &source]);
-        let outcome = job.cwd(scratch.path()).env("GCOV_PREFIX", &counters).limits(self.limits.clone()).fixed_layout().run()?;
+        let outcome = job.inside(scratch.path()).env("GCOV_PREFIX", &counters).limits(self.limits.clone()).fixed_layout().run()?;
         let mut covered = CoverageSet::default();
         let mut any = false;
         for (index, (path, notes)) in self.notes.iter().enumerate() {

@@ -1,39 +1,50 @@
 //! The rankings: every method that is compared, from what the searches left.
 
 use crate::Failure;
-use crate::record::{Base, Bug, bugs, load, load_all};
-use std::collections::BTreeSet;
+use crate::record::{Base, Bug, bugs, load, load_all, read_program};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use trueline_coverage::StockCoverage;
-use trueline_isolate::{Aggregate, Found, Level, Passing, Report, Suspect, SwitchWitness, Witness, place, rank, reports_diagnostics};
+use trueline_isolate::{
+    Aggregate, Found, Level, Passing, Report, Suspect, SwitchWitness, Witness, bisected_pass, debug_counters, ochiai, place, rank,
+    reports_diagnostics,
+};
 use trueline_model::{CodeFunction, CodeMap, Coverage, CoverageSet, Language, Origin, Program};
 use trueline_toolchain::find_compiler;
 
 /// Writes `ranks.json` beside every search's `done.json`.
 pub fn rank_all(bugs_dir: &Path, out: &Path) -> Result<(), Failure> {
-    let mut open: Option<(String, StockCoverage)> = None;
+    let mut open: Option<(String, StockCoverage, Vec<String>)> = None;
     for bug in bugs(bugs_dir)? {
         let base_dir = out.join(format!("{}-base", bug.file));
         if !base_dir.join("base.json").exists() {
             continue;
         }
-        if open.as_ref().is_none_or(|(name, _)| *name != bug.compiler) {
-            open = Some((bug.compiler.clone(), StockCoverage::new(&find_compiler(&bug.compiler)?)?));
+        if open.as_ref().is_none_or(|(name, _, _)| *name != bug.compiler) {
+            let compiler = find_compiler(&bug.compiler)?;
+            open = Some((bug.compiler.clone(), StockCoverage::new(&compiler)?, debug_counters(&compiler)?));
         }
-        let coverage = &open.as_ref().expect("just opened").1;
-        let measured = Measured::load(&bug, &base_dir, coverage)?;
+        let (_, coverage, counters) = open.as_ref().expect("just opened");
+        let measured = Measured::load(&bug, &base_dir, coverage, counters)?;
         for entry in std::fs::read_dir(out)?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let ours = name.strip_prefix(&bug.file).is_some_and(|rest| rest.starts_with("-guided-") || rest.starts_with("-random-"));
             if ours && entry.path().join("done.json").exists() {
                 let ranks = measured.ranks(&load_all(&entry.path(), "witness-")?);
                 let mut document = serde_json::json!({ "file": bug.file, "buggy_files": bug.buggy_files, "ranks": ranks });
+                document["guilty_files"] = serde_json::json!(measured.guilty);
                 document["strategy"] = name.rsplit('-').nth(1).unwrap_or_default().into();
                 std::fs::write(entry.path().join("ranks.json"), serde_json::to_vec_pretty(&document)?)?;
             }
         }
     }
     Ok(())
+}
+
+/// Passing programs of one kind.
+struct Corpus {
+    name: String,
+    sets: Vec<CoverageSet>,
 }
 
 struct Measured<'a> {
@@ -43,18 +54,26 @@ struct Measured<'a> {
     failing: CoverageSet,
     switches: Vec<SwitchWitness>,
     levels: Vec<CoverageSet>,
-    corpus: Vec<CoverageSet>,
+    corpora: Vec<Corpus>,
     /// Files of the passes without which the program passes.
     guilty: BTreeSet<String>,
 }
 
 impl<'a> Measured<'a> {
-    fn load(bug: &'a Bug, dir: &Path, coverage: &'a StockCoverage) -> Result<Self, Failure> {
+    fn load(bug: &'a Bug, dir: &Path, coverage: &'a StockCoverage, counters: &[String]) -> Result<Self, Failure> {
         let base: Base = serde_json::from_slice(&std::fs::read(dir.join("base.json"))?)?;
         let sets = load_all(dir, "switch-")?;
-        let passes = base.switches.iter().filter_map(|flag| flag.strip_prefix("-fdisable-"));
-        let guilty = passes.filter_map(|pass| coverage.file_of_pass(pass)).collect();
+        let passes = base.switches.iter().filter_map(|flag| switched_pass(bug, &base, dir, flag));
+        let mut guilty: BTreeSet<String> = passes.filter_map(|pass| coverage.file_of_pass(&pass)).collect();
+        guilty.extend(base.switches.iter().flat_map(|flag| counter_files(counters, coverage, flag)));
         let switches = base.switches.iter().zip(sets).map(|(flag, covered)| SwitchWitness { flag: flag.clone(), covered });
+        let mut corpora = Vec::new();
+        for entry in std::fs::read_dir(dir)?.flatten() {
+            let file = entry.file_name().to_string_lossy().into_owned();
+            if let Some(name) = file.strip_prefix("corpus-").and_then(|rest| rest.strip_suffix(".done")) {
+                corpora.push(Corpus { name: name.to_owned(), sets: load_all(dir, &format!("corpus-{name}-"))? });
+            }
+        }
         Ok(Self {
             bug,
             map: coverage.code_map(),
@@ -63,7 +82,7 @@ impl<'a> Measured<'a> {
             failing: load(&dir.join("failing.bits"))?,
             switches: switches.collect(),
             levels: load_all(dir, "level")?,
-            corpus: load_all(dir, "corpus-")?,
+            corpora,
         })
     }
 
@@ -78,19 +97,28 @@ impl<'a> Measured<'a> {
         let witness =
             |covered: &CoverageSet| Witness { program: program.clone(), rules: Vec::new(), covered: covered.clone(), distance: 0.0 };
         let found = Found { failing: self.failing.clone(), witnesses: witnesses.iter().map(witness).collect(), ..Found::default() };
-        let report = |switches| Report { found: &found, switches, levels: &self.levels, passing: &[], map: self.map, crash: self.crash };
-        let whole = report(&self.switches);
+        let whole =
+            Report { found: &found, switches: &self.switches, levels: &self.levels, passing: &[], map: self.map, crash: self.crash };
+        let files = |report: Report<'_>| self.of(&report.ranking(Level::File, Aggregate::Evidence));
+        let default = whole.ranking(Level::File, Aggregate::Evidence);
         let mut ranks = serde_json::json!({
-            "default": self.of(&whole.ranking(Level::File, Aggregate::Evidence)),
-            "witnesses, evidence": self.of(&report(&[]).ranking(Level::File, Aggregate::Evidence)),
-            "witnesses, mean (DiWi's formula)": self.of(&self.spectrum(witnesses, Aggregate::Mean)),
-            "switches alone, evidence": self.of(&self.spectrum(&self.switched(), Aggregate::Evidence)),
-            "switches alone, mean": self.of(&self.spectrum(&self.switched(), Aggregate::Mean)),
+            "default": self.of(&default),
+            "default without switches": files(Report { switches: &[], ..whole }),
+            "default without levels": files(Report { levels: &[], ..whole }),
+            "witnesses alone, evidence": files(Report { switches: &[], levels: &[], ..whole }),
+            "witnesses alone, mean (DiWi's formula)": self.of(&self.spectrum(witnesses, Aggregate::Mean)),
+            "switches alone": self.of(&self.spectrum(&self.switched(), Aggregate::Independent)),
+            "default, blocks as independent": self.of(&whole.ranking(Level::File, Aggregate::Independent)),
+            "guilty pass mapped to its file": self.of(&self.guilty_files(None)),
+            "guilty pass's file before the default": self.of(&self.guilty_files(Some(&default))),
         });
-        ranks["guilty pass mapped to its file"] = serde_json::json!(self.of(&self.guilty_files()));
-        if !self.corpus.is_empty() {
-            ranks["csmith corpus, mean per file"] = serde_json::json!(self.of(&self.spectrum(&self.corpus, Aggregate::Mean)));
-            ranks["csmith corpus, whole files"] = serde_json::json!(self.of(&self.whole_files()));
+        for Corpus { name, sets } in self.corpora.iter().filter(|corpus| !corpus.sets.is_empty()) {
+            let mut add = |method: &str, places: Vec<usize>| ranks[method] = serde_json::json!(places);
+            add(&format!("{name} programs, mean per file"), self.of(&self.spectrum(sets, Aggregate::Mean)));
+            add(&format!("{name} programs, evidence per file"), self.of(&self.spectrum(sets, Aggregate::Evidence)));
+            add(&format!("{name} programs, most suspect block"), self.of(&self.most_suspect_block(sets)));
+            add(&format!("{name} programs, files as units"), self.of(&self.whole_files(sets)));
+            add(&format!("default and {name} programs as witnesses"), files(Report { passing: sets, ..whole }));
         }
         if let Some(place) = self.function_rank(&whole.ranking(Level::Function, Aggregate::Evidence)) {
             ranks["functions"] = serde_json::json!([place]);
@@ -102,10 +130,14 @@ impl<'a> Measured<'a> {
         self.switches.iter().map(|s| s.covered.clone()).collect()
     }
 
-    /// The files of guilty passes first, all others after them.
-    fn guilty_files(&self) -> Vec<Suspect> {
-        let mut all = self.spectrum(&[], Aggregate::Mean);
-        all.iter_mut().for_each(|suspect| suspect.score = if self.guilty.contains(&suspect.file) { 1.0 } else { 0.0 });
+    /// The files of guilty passes first, all others after them: in the order of another ranking, or as equals.
+    fn guilty_files(&self, others: Option<&[Suspect]>) -> Vec<Suspect> {
+        let mut all = others.map_or_else(|| self.spectrum(&[], Aggregate::Mean), <[Suspect]>::to_vec);
+        let best = all.iter().map(|suspect| suspect.score.abs()).fold(0.0, f64::max);
+        for suspect in &mut all {
+            let kept = if others.is_some() { suspect.score } else { 0.0 };
+            suspect.score = kept + if self.guilty.contains(&suspect.file) { 2.0 * best + 1.0 } else { 0.0 };
+        }
         place(all)
     }
 
@@ -118,8 +150,23 @@ impl<'a> Measured<'a> {
         rank(&self.failing, &passing, self.map, Level::File, aggregate, |file| self.excluded(file))
     }
 
+    /// Nothing is gathered: a file ranks where its most suspect block does.
+    fn most_suspect_block(&self, sets: &[CoverageSet]) -> Vec<Suspect> {
+        let mut all = self.spectrum(&[], Aggregate::Mean);
+        let mut best = vec![0.0f64; self.map.files.len()];
+        for unit in self.failing.iter() {
+            if let Some(file) = self.map.file_of(unit) {
+                let run_by = sets.iter().filter(|set| set.contains(unit)).count();
+                best[file as usize] = best[file as usize].max(ochiai(run_by as f64));
+            }
+        }
+        let scores: HashMap<&String, f64> = self.map.files.iter().zip(best).collect();
+        all.iter_mut().for_each(|suspect| suspect.score = scores.get(&suspect.file).copied().unwrap_or_default());
+        place(all)
+    }
+
     /// Without blocks a file is either run or not.
-    fn whole_files(&self) -> Vec<Suspect> {
+    fn whole_files(&self, sets: &[CoverageSet]) -> Vec<Suspect> {
         let files = |set: &CoverageSet| set.iter().filter_map(|unit| self.map.file_of(unit)).collect::<CoverageSet>();
         let count = self.map.files.len() as u32;
         let map = CodeMap {
@@ -127,7 +174,7 @@ impl<'a> Measured<'a> {
             functions: (0..count).map(|file| CodeFunction { name: String::new(), file }).collect(),
             unit_functions: (0..count).collect(),
         };
-        let sets: Vec<CoverageSet> = self.corpus.iter().map(files).collect();
+        let sets: Vec<CoverageSet> = sets.iter().map(files).collect();
         let passing: Vec<Passing<'_>> = sets.iter().map(|covered| Passing { covered, weight: 1.0 }).collect();
         rank(&files(&self.failing), &passing, &map, Level::File, Aggregate::Mean, |file| self.excluded(file))
     }
@@ -149,4 +196,21 @@ impl<'a> Measured<'a> {
             |s: &&Suspect| buggy.iter().any(|(file, name)| **file == s.file && s.function.as_deref().map(last).as_ref() == Some(name));
         ranking.iter().find(is_buggy).map(|s| s.rank)
     }
+}
+
+/// The pass that a switch stops: the one that it names, or the one at which LLVM's dial stands.
+fn switched_pass(bug: &Bug, base: &Base, dir: &Path, flag: &str) -> Option<String> {
+    if let Some(pass) = flag.strip_prefix("-fdisable-") {
+        return Some(pass.to_owned());
+    }
+    let limit: u64 = flag.strip_prefix("-mllvm -opt-bisect-limit=")?.parse().ok()?;
+    let flags: Vec<String> = bug.flags().into_iter().chain([base.level.clone()]).collect();
+    bisected_pass(&find_compiler(&bug.compiler).ok()?, &read_program(&dir.join("program.c")).ok()?, &flags, limit + 1)
+}
+
+/// The files that ask the debug counter of a switch.
+fn counter_files(counters: &[String], coverage: &StockCoverage, flag: &str) -> Vec<String> {
+    let name = flag.strip_prefix("-fdbg-cnt=").and_then(|rest| rest.split_once(':')).map(|(name, _)| name);
+    let place = name.and_then(|name| counters.iter().position(|counter| counter == name));
+    place.map(|place| coverage.files_of_counter(place as u32)).unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use crate::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use trueline_model::CoverageSet;
+use trueline_model::{CoverageSet, Language, Origin, Program};
 
 /// A known bug.
 #[derive(Clone, Debug, Deserialize)]
@@ -23,6 +23,24 @@ pub struct Bug {
 
 fn usual_compiler() -> String {
     "gcc-12".to_owned()
+}
+
+impl Bug {
+    /// The options of the failing compilation, its level apart.
+    pub fn flags(&self) -> Vec<String> {
+        self.options.iter().filter(|flag| !flag.starts_with("-O")).cloned().collect()
+    }
+}
+
+/// A program from a file.
+pub fn read_program(path: &Path) -> Result<Program, Failure> {
+    Ok(Program {
+        name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        language: Language::C,
+        source: std::fs::read_to_string(path)?,
+        origin: Origin::File { path: path.to_owned() },
+        cflags: vec![format!("-I{}/../../bench/isolate/include", env!("CARGO_MANIFEST_DIR"))],
+    })
 }
 
 /// Reads the descriptions.

@@ -1,12 +1,12 @@
 //! The searches.
 
 use crate::Failure;
-use crate::record::{Base, Bug, Done, bugs, save};
+use crate::record::{Base, Bug, Done, bugs, read_program, save};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_coverage::StockCoverage;
 use trueline_isolate::{FailureJudge, FailureKind, Search, Strategy, Switchboard, compiler_switches, diagnose_telling, switch_witnesses};
-use trueline_model::{Coverage, Language, OptLevel, Origin, Program};
+use trueline_model::{Coverage, OptLevel};
 use trueline_toolchain::{Limits, cpu_time, find_compiler};
 
 /// Searches once for every bug that has no result of this seed and strategy yet.
@@ -44,16 +44,8 @@ impl Run<'_> {
         let started = cpu_time();
         let compiler = find_compiler(&self.bug.compiler)?;
         let coverage = StockCoverage::new(&compiler)?.limits(Limits { cpu: Duration::from_secs(6), ..Limits::seconds(90) });
-        let path = self.bugs_dir.join(&self.bug.file);
-        let include = format!("-I{}/../../bench/isolate/include", env!("CARGO_MANIFEST_DIR"));
-        let original = Program {
-            name: self.bug.file.clone(),
-            language: Language::C,
-            source: std::fs::read_to_string(&path)?,
-            origin: Origin::File { path },
-            cflags: vec![include],
-        };
-        let flags: Vec<String> = self.bug.options.iter().filter(|flag| !flag.starts_with("-O")).cloned().collect();
+        let original = read_program(&self.bugs_dir.join(&self.bug.file))?;
+        let flags = self.bug.flags();
         // The lowest failing level runs the least of the compiler.
         let order = [OptLevel::O0, OptLevel::O1, OptLevel::Os, OptLevel::O2, OptLevel::O3];
         let fails: Vec<OptLevel> = self.bug.fails_at.iter().filter_map(|level| level.parse().ok()).collect();
@@ -68,6 +60,7 @@ impl Run<'_> {
             Ok(bytes) => serde_json::from_slice(&bytes)?,
             Err(_) => {
                 std::fs::create_dir_all(&base_dir)?;
+                std::fs::write(base_dir.join("program.c"), &program.source)?;
                 save(&base_dir.join("failing.bits"), &coverage.measure(&program, &all_flags)?)?;
                 let candidates = compiler_switches(&compiler, &program, &all_flags)?;
                 let judge_flags = |extra: &[String]| judge.judge_with(&program, extra);
@@ -90,7 +83,6 @@ impl Run<'_> {
                     switches: switches.into_iter().map(|switch| switch.flag).collect(),
                     cpu_seconds: (cpu_time() - started).as_secs_f64(),
                 };
-                self.measure_corpus(&coverage, &all_flags, &base_dir)?;
                 std::fs::write(base_dir.join("base.json"), serde_json::to_vec_pretty(&base)?)?;
                 base
             }
@@ -102,15 +94,10 @@ impl Run<'_> {
         let left = self.budget.saturating_sub(Duration::from_secs_f64(base.cpu_seconds));
         let mut within = || cpu_time() - begun < left;
         let search = Search {
-            program: &program,
-            judge: &judge,
-            coverage: &coverage,
-            flags: &all_flags,
             protect_output: kind == FailureKind::WrongCode,
             strategy: if self.strategy == "random" { Strategy::Random } else { Strategy::Guided },
             seed: self.seed,
-            batch: 4,
-            most_witnesses: 2000,
+            ..Search::new(&program, &judge, &coverage, &all_flags)
         };
         let found = search.run(&mut within, &mut |_| {})?;
         for (index, witness) in found.witnesses.iter().enumerate() {
@@ -128,19 +115,5 @@ impl Run<'_> {
         };
         std::fs::write(target.join("done.json"), serde_json::to_vec_pretty(&done)?)?;
         Ok(format!("{} witnesses of {}, {} switches", found.witnesses.len(), found.judged, base.switches.len()))
-    }
-
-    fn measure_corpus(&self, coverage: &StockCoverage, flags: &[String], dir: &Path) -> Result<(), Failure> {
-        let Some(corpus) = std::env::var_os("BENCH_CORPUS") else { return Ok(()) };
-        let mut files: Vec<PathBuf> = std::fs::read_dir(corpus)?.flatten().map(|entry| entry.path()).collect();
-        files.retain(|path| path.extension().is_some_and(|ext| ext == "c"));
-        files.sort();
-        for (index, path) in files.into_iter().enumerate() {
-            let source = std::fs::read_to_string(&path)?;
-            let program =
-                Program { name: "corpus.c".to_owned(), language: Language::C, source, origin: Origin::File { path }, cflags: Vec::new() };
-            save(&dir.join(format!("corpus-{index:04}.bits")), &coverage.measure(&program, flags)?)?;
-        }
-        Ok(())
     }
 }

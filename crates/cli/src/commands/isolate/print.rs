@@ -104,7 +104,9 @@ impl Outcome<'_> {
         let program: &Program = &case.program;
         println!("{} {} on {} · {}", self.compiler.id, case.setting.opt, program.name, case.kind);
         println!("{}\n", case.message);
-        println!("rank  score   blocks  {}", if args.level == LevelKind::File { "file" } else { "function" });
+        if !self.ranking.is_empty() {
+            println!("rank  score   blocks  {}", if args.level == LevelKind::File { "file" } else { "function" });
+        }
         for suspect in self.ranking.iter().take(args.top) {
             let name = match &suspect.function {
                 Some(function) if function.is_empty() => format!("(unnamed) in {}", suspect.file),
@@ -121,6 +123,9 @@ impl Outcome<'_> {
         if !self.switches.is_empty() {
             println!("\nIt passes with any one of these:");
             self.switches.iter().for_each(|s| println!("  {}", s.flag));
+        }
+        if found.witnesses.is_empty() && !self.ranking.is_empty() {
+            println!("\nNo mutation makes it pass: the ranking compares it with switches, other levels and passing programs alone.");
         }
         for witness in found.nearest().into_iter().take(3) {
             let rules = witness.rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
