@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueline_repair::image::Image;
-use trueline_repair::mend::{Stages, Trust};
-use trueline_repair::repair::{Proofs, Request, repair};
+use trueline_repair::repair::{Request, repair};
 use trueline_repair::report::FunctionReport;
 use trueline_repair::verify::{self, Verification};
 use trueline_repair::written;
@@ -117,20 +116,7 @@ fn measure(cc: &str, file: &Path, options: &Options) -> Result<Vec<RowResult>, S
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let request = Request {
-        binary: binary.clone(),
-        reference: reference.clone(),
-        args: Vec::new(),
-        functions: names,
-        stages: Stages::default(),
-        trust: Trust::Proved,
-        variations: 2,
-        seed: 1,
-        proofs: Proofs::On,
-        solver: None,
-        proof_file: None,
-        variants: true,
-    };
+    let request = Request { functions: names, variants: true, ..Request::new(&binary, &reference) };
     let before = cpu();
     let outcome = repair(&request, &mut |_| {}).map_err(|e| e.to_string())?;
     let each = (cpu() - before) / outcome.report.functions.len().max(1) as f64;
@@ -149,30 +135,36 @@ fn measure(cc: &str, file: &Path, options: &Options) -> Result<Vec<RowResult>, S
     Ok(rows)
 }
 
+/// The counts of one function, each with its name: what both ways of printing a row have in common.
+fn counts(f: &FunctionReport) -> [(&'static str, usize); 12] {
+    [
+        ("T", f.total),
+        ("U", f.updated),
+        ("V", f.variables),
+        ("O", f.original),
+        ("M", f.missing),
+        ("I", f.constant),
+        ("PCs missing", f.missing_possible),
+        ("filled", f.missing_pcs),
+        ("PCs wrong constant", f.constant_possible),
+        ("replaced", f.constant_pcs),
+        ("proved", f.proved),
+        ("validated", f.validated),
+    ]
+}
+
 fn show(f: &FunctionReport, check: &Result<Verification, String>, seconds: f64, options: &Options) {
+    let counts: Vec<String> = counts(f).iter().map(|(name, n)| format!("{name} {n}")).collect();
     println!(
-        "{:<20} T{:<3} U{:<3} V{} O{:<3} M{:<3} I{:<3} Mpc {:<3} Ipc {:<3} proved {}/{} pairs {} right {}→{} wrong {}→{} left: {} no moment, {} no relation, {} unproved {seconds:.2}s {}{}",
+        "{:<20} {} · pairs {} right {}→{} wrong {}→{} · {} · {seconds:.2}s",
         f.name,
-        f.total,
-        f.updated,
-        f.variables,
-        f.original,
-        f.missing,
-        f.constant,
-        f.missing_pcs,
-        f.constant_pcs,
-        f.proved,
-        f.proved + f.validated,
+        counts.join(" "),
         f.pairs,
         f.right_before,
         f.right_after,
         f.wrong_before,
         f.wrong_after,
-        f.no_moment,
-        f.no_relation,
-        f.withheld,
-        f.reason.clone().unwrap_or_default(),
-        f.unproved.as_ref().map(|u| format!(" unproved: {u}")).unwrap_or_default()
+        why(f),
     );
     match check {
         Ok(v) if v.wrong_count > 0 => {
@@ -264,26 +256,12 @@ fn summary(cc: &str, rows: &[RowResult]) {
 
 /// One line per function: the paper's counts, and why not more.
 fn table(rows: &[RowResult]) {
-    println!("| function | T | U | V | O | M | I | PCs missing, filled | PCs wrong constant, replaced | proved/validated | why not more |");
-    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    let names: Vec<&str> = counts(&FunctionReport::default()).map(|c| c.0).to_vec();
+    println!("| function | {} | why not more |", names.join(" | "));
+    println!("|{}", "---|".repeat(names.len() + 2));
     for (f, ..) in rows {
-        println!(
-            "| {} | {} | {} | {} | {} | {} | {} | {}, {} | {}, {} | {}/{} | {} |",
-            f.name,
-            f.total,
-            f.updated,
-            f.variables,
-            f.original,
-            f.missing,
-            f.constant,
-            f.missing_possible,
-            f.missing_pcs,
-            f.constant_possible,
-            f.constant_pcs,
-            f.proved,
-            f.validated,
-            why(f)
-        );
+        let cells = counts(f).map(|(_, n)| n.to_string());
+        println!("| {} | {} | {} |", f.name, cells.join(" | "), why(f));
     }
     println!();
 }

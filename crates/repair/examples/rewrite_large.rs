@@ -31,6 +31,8 @@ fn main() {
                 rewritten.as_secs_f64(),
                 started.elapsed().as_secs_f64()
             );
+            println!("figure rewrite {:.2} s", rewritten.as_secs_f64());
+            println!("figure size {:.0} MB", image.bytes.len() as f64 / 1e6);
         }
         Err(e) => println!("{path}: {e}"),
     }

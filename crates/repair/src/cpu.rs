@@ -4,6 +4,7 @@
 //! Memory pages are shared until written, so a run starts from a snapshot for the price of a map.
 
 use crate::algebra::{Bin, Fault, Flag, Float, Machine, Place, RSP};
+use crate::hash::Mixing;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,26 +14,47 @@ pub const PAGE: u64 = 4096;
 /// A sparse address space.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    pages: HashMap<u64, Arc<[u8; PAGE as usize]>>,
+    pages: HashMap<u64, Arc<[u8; PAGE as usize]>, Mixing>,
 }
 
 impl Memory {
     /// Maps bytes at an address; pages they touch become readable and writable as a whole.
-    pub fn map(&mut self, address: u64, bytes: &[u8]) {
-        for (n, byte) in bytes.iter().enumerate() {
-            let at = address.wrapping_add(n as u64);
-            let page = self.pages.entry(at / PAGE).or_insert_with(|| Arc::new([0; PAGE as usize]));
-            Arc::make_mut(page)[(at % PAGE) as usize] = *byte;
+    pub fn map(&mut self, mut address: u64, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let offset = (address % PAGE) as usize;
+            let (now, later) = bytes.split_at(bytes.len().min(PAGE as usize - offset));
+            let page = self.pages.entry(address / PAGE).or_insert_with(|| Arc::new([0; PAGE as usize]));
+            Arc::make_mut(page)[offset..offset + now.len()].copy_from_slice(now);
+            (address, bytes) = (address.wrapping_add(now.len() as u64), later);
         }
     }
 
-    /// Maps whole pages given as they are.
-    pub fn map_pages(&mut self, address: u64, bytes: &[u8]) {
+    /// Maps whole pages given as they are; those that `before` has with the same content are shared with it.
+    pub fn map_pages(&mut self, address: u64, bytes: &[u8], before: &Self) {
         for (n, chunk) in bytes.chunks(PAGE as usize).enumerate() {
-            let mut page = [0; PAGE as usize];
-            page[..chunk.len()].copy_from_slice(chunk);
-            self.pages.insert(address / PAGE + n as u64, Arc::new(page));
+            let number = address / PAGE + n as u64;
+            let page = match before.pages.get(&number) {
+                Some(old) if chunk.len() == PAGE as usize && old[..] == *chunk => Arc::clone(old),
+                _ => {
+                    let mut page = [0; PAGE as usize];
+                    page[..chunk.len()].copy_from_slice(chunk);
+                    Arc::new(page)
+                }
+            };
+            self.pages.insert(number, page);
         }
+    }
+
+    /// Bytes as they are, page by page; `None` where some are not mapped.
+    pub fn bytes(&self, mut address: u64, size: u64) -> Option<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(size as usize);
+        while (bytes.len() as u64) < size {
+            let offset = (address % PAGE) as usize;
+            let count = (PAGE as usize - offset).min(size as usize - bytes.len());
+            bytes.extend_from_slice(&self.pages.get(&(address / PAGE))?[offset..offset + count]);
+            address = address.wrapping_add(count as u64);
+        }
+        Some(bytes)
     }
 
     /// Maps zeroes.
@@ -67,6 +89,12 @@ impl Memory {
     /// Writes up to 16 bytes.
     pub fn write(&mut self, address: u64, value: u128, bytes: u32) -> Result<(), Fault> {
         let buffer = value.to_le_bytes();
+        let offset = (address % PAGE) as usize;
+        if offset + bytes as usize <= PAGE as usize {
+            let page = self.pages.get_mut(&(address / PAGE)).ok_or(Fault { address })?;
+            Arc::make_mut(page)[offset..offset + bytes as usize].copy_from_slice(&buffer[..bytes as usize]);
+            return Ok(());
+        }
         for (n, byte) in buffer.iter().enumerate().take(bytes as usize) {
             let at = address.wrapping_add(n as u64);
             let page = self.pages.get_mut(&(at / PAGE)).ok_or(Fault { address: at })?;

@@ -5,7 +5,6 @@
 
 use crate::image::{Image, ImageError};
 use gimli::{AttributeValue, EndianSlice, LittleEndian, Reader as _};
-use std::collections::BTreeMap;
 
 /// The reader used everywhere.
 pub type Slice<'a> = EndianSlice<'a, LittleEndian>;
@@ -576,9 +575,4 @@ pub fn frame_offset(variable: &Variable) -> Option<i64> {
         gimli::Operation::FrameOffset { offset } if reader.is_empty() => Some(offset),
         _ => None,
     }
-}
-
-/// Lines on which a debugger stops, by address: the statement rows of a function.
-pub fn stops(info: &DebugInfo, function: &Function) -> BTreeMap<u64, u64> {
-    info.rows.iter().filter(|r| r.is_stmt && !r.end && r.line != 0 && function.contains(r.address)).map(|r| (r.address, r.line)).collect()
 }

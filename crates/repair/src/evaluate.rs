@@ -18,7 +18,7 @@ pub trait Reader {
 impl Reader for crate::relation::State {
     fn register(&self, number: u16) -> Option<u64> {
         if (17..33).contains(&number) {
-            return Some(self.xmm[usize::from(number) - 17]);
+            return Some(self.xmm[usize::from(number) - 17] as u64);
         }
         let n = crate::algebra::GPR_DWARF.iter().position(|d| *d == number)?;
         Some(self.gpr[n])

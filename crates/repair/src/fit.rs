@@ -89,9 +89,17 @@ pub fn fit(samples: &[Sample<'_>], ty: Type, preference: Preference) -> Vec<Rela
         // Where memory does not tell iterations apart several values are allowed: fit where there is one.
         let certain: Vec<Sample<'_>> = samples.iter().copied().filter(|s| s.target.allowed.len() == 1).collect();
         let basis = if certain.len() >= 3 { &certain[..] } else { samples };
+        // One value throughout is a constant, or a copy of one: a distance from some register would be an accident.
+        let single = basis.iter().all(|s| s.target.allowed.len() == 1 && s.target.first == basis[0].target.first);
         for targets in [|t: &Target| t.first, |t: &Target| t.last] {
-            for affine in singles(basis, ty, targets) {
+            for affine in singles(basis, ty, targets).into_iter().filter(|a| !single || a.is_copy()) {
                 add(Relation::Affine(affine));
+            }
+        }
+        // Where a loop is vectorised the first lane is the variable of the first iteration.
+        if ty.class != TypeClass::Pointer && ty.size >= 4 {
+            for n in 0..16 {
+                add(Relation::Vector(n));
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The control-flow graph of one function: instructions, blocks, dominators, natural loops.
 
-use crate::debug::Function;
+use crate::debug::{DebugInfo, Function};
 use crate::emulate::Code;
 use iced_x86::{FlowControl, Instruction};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,6 +178,20 @@ impl Graph {
             loops[n].parent = parent;
         }
         self.loops = loops;
+    }
+
+    /// Where a debugger stops, by address, with the line: statement rows. A loop written on one line may have none (clang marks
+    /// a row only where the line changes): there every row counts.
+    pub fn stops(&self, info: &DebugInfo) -> HashMap<u64, u64> {
+        let rows = || info.rows.iter().filter(|r| !r.end && r.line != 0);
+        let mut stops: HashMap<u64, u64> = rows().filter(|r| r.is_stmt).map(|r| (r.address, r.line)).collect();
+        let silent: Vec<&Loop> = self.loops.iter().filter(|l| !l.body.iter().any(|pc| stops.contains_key(pc))).collect();
+        for l in silent {
+            for row in rows().filter(|r| l.body.contains(&r.address)) {
+                stops.entry(row.address).or_insert(row.line);
+            }
+        }
+        stops
     }
 
     /// The innermost loop around an address.

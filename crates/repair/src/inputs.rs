@@ -27,6 +27,8 @@ pub struct Input {
     pub layout: usize,
     /// Where it came from.
     pub origin: Origin,
+    /// Which of the inputs of its layout it is: those of the same number have the same parameters and data.
+    pub number: u64,
 }
 
 /// Where an input came from.
@@ -36,6 +38,9 @@ pub enum Origin {
     Program,
     /// The program's own run with other data and parameters.
     Varied,
+    /// The same with any numbers in arrays of integers, so that no two are alike. An array of indices does not survive that, so such a
+    /// run counts only if both builds come to the same end.
+    Wild,
     /// Made up.
     Generated,
 }
@@ -81,25 +86,32 @@ pub fn make(reference: &Side<'_>, optimized: &Side<'_>, pairs: &[(usize, Snapsho
     let objects = shared(reference.image, optimized.image);
     let mut inputs = Vec::new();
     for (layout, r, o) in pairs {
-        let finish = |mut rc: Cpu, mut oc: Cpu, origin| {
+        let finish = |mut rc: Cpu, mut oc: Cpu, origin, number| {
             track(&mut rc, &objects, |x| x.1, r.heap, &[]);
             track(&mut oc, &objects, |x| x.2, o.heap, &[]);
-            Input { reference: rc, optimized: oc, layout: *layout, origin }
+            Input { reference: rc, optimized: oc, layout: *layout, origin, number }
         };
-        inputs.push(finish(r.cpu.clone(), o.cpu.clone(), Origin::Program));
-        for n in 0..variations {
+        inputs.push(finish(r.cpu.clone(), o.cpu.clone(), Origin::Program, 0));
+        let integers = parameters(optimized).iter().any(|(ty, p)| p.is_ok() && ty.class != TypeClass::Pointer);
+        let last = if integers { 2 * variations } else { variations };
+        for n in 0..last + u64::from(variations > 0) {
             let mut dice = Dice(seed ^ n << 8 ^ (*layout as u64) << 32);
             let (mut rc, mut oc) = (r.cpu.clone(), o.cpu.clone());
-            vary_objects(&mut dice, optimized, &objects, &mut rc, &mut oc, false);
-            vary_parameters(&mut dice, optimized, &mut rc, &mut oc);
-            inputs.push(finish(rc, oc, Origin::Varied));
+            let origin = if n == last { Origin::Wild } else { Origin::Varied };
+            let data = if n == last { Data::Wild } else { Data::Permuted };
+            vary_objects(&mut dice, optimized, &objects, &mut rc, &mut oc, data);
+            // Where loops run over parameters every second input leaves no iterations over.
+            let granularity = if n % 2 == 1 { 8 } else { 1 };
+            vary_parameters(&mut dice, optimized, &mut rc, &mut oc, granularity);
+            scramble(&mut dice, optimized, &mut oc);
+            inputs.push(finish(rc, oc, origin, n + 1));
         }
     }
     if inputs.is_empty() {
         for layout in 0..2 {
             for n in 0..=variations {
                 let mut dice = Dice(seed ^ n << 8 ^ (layout as u64) << 32);
-                inputs.push(generate(&mut dice, reference, optimized, &objects, layout));
+                inputs.push(Input { number: n, ..generate(&mut dice, reference, optimized, &objects, layout) });
             }
         }
     }
@@ -141,7 +153,18 @@ fn some_value(dice: &mut Dice, class: TypeClass, size: u64) -> u128 {
     }
 }
 
-fn vary_objects(dice: &mut Dice, side: &Side<'_>, objects: &[(String, u64, u64, u64)], rc: &mut Cpu, oc: &mut Cpu, fresh: bool) {
+/// What becomes of the contents of objects.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Data {
+    /// Integers stay within what the object holds.
+    Permuted,
+    /// Arrays of integers hold any numbers of either sign.
+    Wild,
+    /// Everything is new.
+    Fresh,
+}
+
+fn vary_objects(dice: &mut Dice, side: &Side<'_>, objects: &[(String, u64, u64, u64)], rc: &mut Cpu, oc: &mut Cpu, data: Data) {
     for (name, r, o, size) in objects {
         let ty = side.info.globals.iter().find(|g| g.name == *name).map(|g| g.ty);
         let Some((class, width, array)) = ty.and_then(|t| element(&t)) else { continue };
@@ -150,20 +173,40 @@ fn vary_objects(dice: &mut Dice, side: &Side<'_>, objects: &[(String, u64, u64, 
         }
         let (r, o) = (r.wrapping_add(rc.bias), o.wrapping_add(oc.bias));
         let count = (size / width).min(1 << 17);
+        let Some(old) = rc.memory.bytes(r, count * width).filter(|_| width <= 8) else { continue };
+        let at = |n: u64| {
+            let mut word = [0; 16];
+            word[..width as usize].copy_from_slice(&old[(n * width) as usize..((n + 1) * width) as usize]);
+            u128::from_le_bytes(word)
+        };
+        let pool = pool(dice, (0..count).map(at), width);
+        let mut new = Vec::with_capacity(old.len());
         for n in 0..count {
-            let old = rc.memory.read(r + n * width, width as u32).unwrap_or(0);
-            let new = match class {
+            let value = match class {
                 TypeClass::Float => some_value(dice, class, width),
-                _ if fresh => some_value(dice, class, width),
+                _ if data == Data::Fresh => some_value(dice, class, width),
                 // Integers may be indices: permute an array, shrink a scalar, never leave the range.
-                _ if array => rc.memory.read(r + dice.below(count) * width, width as u32).unwrap_or(old),
-                _ if old > 1 && old < 1 << (8 * width - 1) => 1 + u128::from(dice.below(old as u64)),
-                _ => old,
+                _ if array && data == Data::Wild => (i128::from(dice.below(1 << 21)) - (1 << 20)) as u128,
+                _ if array => pool[dice.below(pool.len() as u64) as usize],
+                _ if at(n) > 1 && at(n) < 1 << (8 * width - 1) => 1 + u128::from(dice.below(at(n) as u64)),
+                _ => at(n),
             };
-            let _ = rc.memory.write(r + n * width, new, width as u32);
-            let _ = oc.memory.write(o + n * width, new, width as u32);
+            new.extend_from_slice(&value.to_le_bytes()[..width as usize]);
         }
+        rc.memory.map(r, &new);
+        oc.memory.map(o, &new);
     }
+}
+
+/// The values that a varied array is drawn from: those up to a quarter, a half, three quarters or all of the range, so that its largest
+/// and its sum differ from input to input.
+fn pool(dice: &mut Dice, values: impl Iterator<Item = u128>, width: u64) -> Vec<u128> {
+    let shift = 128 - 8 * width;
+    let mut pool: Vec<u128> = values.collect();
+    pool.sort_unstable_by_key(|v| (*v << shift) as i128);
+    let quarters = 1 + dice.below(4) as usize;
+    pool.truncate((pool.len() * quarters).div_ceil(4));
+    pool
 }
 
 fn element(ty: &Type) -> Option<(TypeClass, u64, bool)> {
@@ -197,7 +240,7 @@ fn parameters(side: &Side<'_>) -> Vec<(Type, Result<usize, usize>)> {
     found
 }
 
-fn vary_parameters(dice: &mut Dice, side: &Side<'_>, rc: &mut Cpu, oc: &mut Cpu) {
+fn vary_parameters(dice: &mut Dice, side: &Side<'_>, rc: &mut Cpu, oc: &mut Cpu, granularity: u64) {
     for (ty, place) in parameters(side) {
         match place {
             Err(n) => {
@@ -207,11 +250,34 @@ fn vary_parameters(dice: &mut Dice, side: &Side<'_>, rc: &mut Cpu, oc: &mut Cpu)
             Ok(n) if ty.class != TypeClass::Pointer => {
                 let old = crate::relation::truncate(rc.gpr[n], ty.size);
                 if old > 1 && old < 1 << (8 * ty.size - 1) {
-                    let value = 1 + dice.below(old);
+                    let any = 1 + dice.below(old);
+                    let value = if any >= granularity { any - any % granularity } else { any };
                     (rc.gpr[n], oc.gpr[n]) = (value, value);
                 }
             }
             Ok(_) => {}
+        }
+    }
+}
+
+/// Gives other contents to every register that the function is not called with: what its caller happened to keep there must not
+/// look like a relation.
+fn scramble(dice: &mut Dice, side: &Side<'_>, cpu: &mut Cpu) {
+    let own = |v: &&crate::debug::Variable| v.kind == VariableKind::Parameter && !v.inlined && v.function == side.function.name;
+    let places = parameters(side);
+    // Parameters of classes that we do not know may be anywhere.
+    let sure = places.len() == side.function.variables.iter().filter(own).count();
+    let arguments = [7, 6, 2, 1, 8, 9];
+    for n in (0..16).filter(|n| *n != RSP as usize) {
+        let taken = if sure { places.iter().any(|(_, p)| *p == Ok(n)) } else { arguments.contains(&n) };
+        if !taken {
+            cpu.gpr[n] = dice.next() >> 8;
+        }
+    }
+    for n in 0..16 {
+        let taken = if sure { places.iter().any(|(_, p)| *p == Err(n)) } else { n < 8 };
+        if !taken {
+            cpu.xmm[n] = u128::from(dice.next()) << 64 | u128::from(dice.next());
         }
     }
 }
@@ -239,7 +305,7 @@ fn generate(dice: &mut Dice, reference: &Side<'_>, optimized: &Side<'_>, objects
         cpu
     };
     let (mut rc, mut oc) = (blank(reference.image), blank(optimized.image));
-    vary_objects(dice, optimized, objects, &mut rc, &mut oc, true);
+    vary_objects(dice, optimized, objects, &mut rc, &mut oc, Data::Fresh);
     let mut buffers = Vec::new();
     for n in (0..16).filter(|n| *n != RSP as usize) {
         oc.gpr[n] = dice.next();
@@ -272,5 +338,5 @@ fn generate(dice: &mut Dice, reference: &Side<'_>, optimized: &Side<'_>, objects
     }
     track(&mut rc, objects, |x| x.1, (0, 0), &buffers);
     track(&mut oc, objects, |x| x.2, (0, 0), &buffers);
-    Input { reference: rc, optimized: oc, layout, origin: Origin::Generated }
+    Input { reference: rc, optimized: oc, layout, origin: Origin::Generated, number: 0 }
 }

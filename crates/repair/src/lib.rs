@@ -15,6 +15,7 @@ pub mod evaluate;
 pub mod fit;
 pub mod flow;
 pub mod given;
+pub mod hash;
 pub mod html;
 pub mod image;
 pub mod inputs;

@@ -201,10 +201,19 @@ fn mend_variable(
         if candidates.is_empty() && stages.observe {
             candidates.extend(fitted(pc).into_iter().map(|r| (r, Stage::Observed)));
         }
+        if !study.is_supported(e) {
+            let copies = |r: &Relation| match r {
+                Relation::Affine(a) => a.is_copy(),
+                Relation::Vector(_) => true,
+                Relation::Bits(_) => false,
+            };
+            candidates.retain(|(r, _)| copies(r));
+        }
         let kept = previous.as_ref().and_then(|p| candidates.iter().find(|(r, _)| r == p));
         let rank = |r: &Relation| match r {
             Relation::Affine(a) => (a.reads_frame(), a.terms.len(), a.divisor, a.constant.unsigned_abs()),
-            _ => (false, 0, 1, 0),
+            Relation::Vector(_) => (false, 2, 1, 0),
+            Relation::Bits(_) => (false, 0, 1, 0),
         };
         let chosen = kept.cloned().or_else(|| {
             let first = candidates.first().map(|c| c.1)?;

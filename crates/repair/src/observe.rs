@@ -174,8 +174,7 @@ impl<'a> LoopWatch<'a> {
 
 /// Runs the reference build.
 pub fn run_reference(side: &Side<'_>, slots: &[Slot], mut cpu: Cpu) -> ReferenceRun {
-    let stops: HashMap<u64, u64> =
-        side.info.rows.iter().filter(|r| r.is_stmt && !r.end && r.line != 0).map(|r| (r.address, r.line)).collect();
+    let stops = side.graph.stops(side.info);
     let starts: BTreeMap<u64, (u64, usize)> =
         side.info.functions.iter().enumerate().flat_map(|(n, f)| f.ranges.iter().map(move |(l, h)| (*l, (*h, n)))).collect();
     let function_at = |pc: u64| starts.range(..=pc).next_back().filter(|(_, (high, _))| pc < *high).map(|(_, (_, n))| *n);
@@ -299,7 +298,7 @@ pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
             let low = cpu.gpr[RSP as usize].wrapping_sub(128);
             let words = ((cfa.wrapping_sub(low) / 8) as usize).min(FRAME_WORDS);
             let frame = (1..=words).map_while(|n| cpu.memory.read(cfa.wrapping_sub(8 * n as u64), 8).ok().map(|w| w as u64)).collect();
-            let machine = State { gpr: cpu.gpr, xmm: cpu.xmm.map(|x| x as u64), bias: cpu.bias, cfa, frame };
+            let machine = State { gpr: cpu.gpr, xmm: cpu.xmm, bias: cpu.bias, cfa, frame };
             let place = watch.active.last().map(|(_, instance)| (*instance, watch.instances[*instance].arrivals.len() - 1));
             instants.push(Instant { pc, machine, states: states.clone(), place, entered: watch.instances.len() });
         }

@@ -1,6 +1,7 @@
 //! A relation: how the value of a source variable follows from the machine's state at one PC.
 
 use crate::algebra::{GPR_DWARF, GPR_NAMES};
+use crate::emulate::POISON;
 use gimli::write::{Address, Expression};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -40,7 +41,7 @@ pub struct Affine {
 pub enum Relation {
     /// An integer or pointer computed from the state.
     Affine(Affine),
-    /// The low lane of a vector register.
+    /// The low lane of a vector register: a floating-point number, or the integer of the first source iteration.
     Vector(u8),
     /// Fixed bits (a floating-point constant, say).
     Bits(u64),
@@ -51,8 +52,8 @@ pub enum Relation {
 pub struct State {
     /// General registers.
     pub gpr: [u64; 16],
-    /// Low halves of the vector registers.
-    pub xmm: [u64; 16],
+    /// Vector registers.
+    pub xmm: [u128; 16],
     /// Load bias.
     pub bias: u64,
     /// Canonical frame address.
@@ -68,14 +69,18 @@ impl State {
             Source::Register(n) => i128::from(self.gpr[n as usize] as i64),
             Source::Half(n) => i128::from(self.gpr[n as usize] as i32),
             Source::Word(offset) => i128::from(self.word(offset)? as i64),
-            Source::HalfWord(offset) => i128::from((self.word(offset & !7)? >> (8 * (offset & 4))) as i32),
+            Source::HalfWord(offset) => {
+                let half = (self.word(offset & !7)? >> (8 * (offset & 4))) as u32;
+                i128::from(Some(half).filter(|h| *h != POISON as u32)? as i32)
+            }
             Source::Bias => i128::from(self.bias),
             Source::Cfa => i128::from(self.cfa),
         })
     }
 
+    /// A word of the frame, unless nothing was ever stored there: what is left lying about is no relation.
     fn word(&self, offset: i32) -> Option<u64> {
-        self.frame.get(usize::try_from(-offset / 8 - 1).ok()?).copied()
+        self.frame.get(usize::try_from(-offset / 8 - 1).ok()?).copied().filter(|w| *w != POISON as u64)
     }
 }
 
@@ -100,6 +105,12 @@ impl Affine {
         self.terms.iter().any(|(s, _)| matches!(s, Source::Register(n) | Source::Half(n) if *n == register))
     }
 
+    /// True when it is one part of the state as it is, or its distance from where the file or the frame lies.
+    pub fn is_copy(&self) -> bool {
+        let machine = self.terms.iter().filter(|(s, _)| !matches!(s, Source::Bias | Source::Cfa));
+        self.divisor == 1 && machine.map(|(_, k)| *k).eq([1]) && (self.constant == 0 || self.terms.len() > 1)
+    }
+
     /// True when it reads the frame.
     pub fn reads_frame(&self) -> bool {
         self.terms.iter().any(|(s, _)| matches!(s, Source::Word(_) | Source::HalfWord(_)))
@@ -120,7 +131,7 @@ impl Relation {
     pub fn evaluate(&self, state: &State, size: u64) -> Option<u64> {
         let bits = match self {
             Self::Affine(a) => a.evaluate(state)? as u64,
-            Self::Vector(n) => state.xmm[*n as usize],
+            Self::Vector(n) => state.xmm[*n as usize] as u64,
             Self::Bits(b) => *b,
         };
         Some(truncate(bits, size))

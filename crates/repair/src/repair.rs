@@ -14,6 +14,7 @@ use crate::solver::Solver;
 use crate::study::Study;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What to repair and how.
 #[derive(Clone, Debug)]
@@ -38,10 +39,33 @@ pub struct Request {
     pub proofs: Proofs,
     /// The solver, by name or path.
     pub solver: Option<String>,
+    /// Wall-clock time after which a solver that does not answer is given up.
+    pub patience: Duration,
     /// A proof from elsewhere.
     pub proof_file: Option<PathBuf>,
     /// Also count the paper's four variants.
     pub variants: bool,
+}
+
+impl Request {
+    /// Everything in a file, with proofs, by the default rules.
+    pub fn new(binary: impl Into<PathBuf>, reference: impl Into<PathBuf>) -> Self {
+        Self {
+            binary: binary.into(),
+            reference: reference.into(),
+            args: Vec::new(),
+            functions: Vec::new(),
+            stages: Stages::default(),
+            trust: Trust::Proved,
+            variations: 2,
+            seed: 1,
+            proofs: Proofs::On,
+            solver: None,
+            patience: Duration::from_secs(120),
+            proof_file: None,
+            variants: false,
+        }
+    }
 }
 
 /// Whether proofs are tried.
@@ -123,10 +147,14 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
     let (own, failure) = take_snapshots(request, &optimized, &reference, &pairs);
     let mut report = Report { size_before: optimized.bytes.len() as u64, ..Report::default() };
     let mut edits = Vec::new();
+    let mut solver = (request.proofs == Proofs::On && given.is_none()).then(|| Solver::find(request.solver.as_deref(), request.patience));
     for (function, same) in pairs {
         let started = std::time::Instant::now();
         let (mut one, mut new) = match same {
-            Ok(same) => repair_function(request, (&reference, &reference_info, same), (&optimized, &info, function), &own, given.as_ref()),
+            Ok(same) => {
+                let sides = ((&reference, &reference_info, same), (&optimized, &info, function));
+                repair_function(request, sides, &own, given.as_ref(), solver.as_mut())
+            }
             Err(reason) => (unrepaired(function, reason), Vec::new()),
         };
         if one.reason.is_none() && one.runs == 0 {
@@ -175,10 +203,10 @@ type SideParts<'a> = (&'a Image, &'a DebugInfo, &'a Function);
 
 fn repair_function(
     request: &Request,
-    reference: SideParts<'_>,
-    optimized: SideParts<'_>,
+    (reference, optimized): (SideParts<'_>, SideParts<'_>),
     own: &[(Snapshots, Snapshots)],
     given: Option<&ProofFile>,
+    solver: Option<&mut Solver>,
 ) -> (FunctionReport, Vec<Edit>) {
     let r = Side::new(reference.0, reference.1, reference.2);
     let o = Side::new(optimized.0, optimized.1, optimized.2);
@@ -202,11 +230,12 @@ fn repair_function(
     });
     let mut mended = mend::mend(&study, request.stages, points.as_ref());
     let mut proof = None;
-    if request.proofs == Proofs::On && points.is_none() {
-        let mut solver = Solver::find(request.solver.as_deref());
-        let mut result = prove::prove(&study, &mut mended, &mut solver);
-        if let Some(missing) = solver.missing.filter(|_| result.reason.is_none()) {
-            result.reason = Some(format!("no solver: {missing}"));
+    if let Some(solver) = solver {
+        solver.turn();
+        let mut result = prove::prove(&study, &mut mended, solver);
+        if let Some(missing) = &solver.missing {
+            let also = result.reason.map(|r| format!("; {r}")).unwrap_or_default();
+            result.reason = Some(format!("no answer of the solver: {missing}{also}"));
         }
         proof = Some((result, solver.cpu.as_secs_f64()));
     }

@@ -45,12 +45,16 @@ pub fn take(
     let addresses: Vec<u64> = entries.iter().map(|e| e.wrapping_add(bias)).collect();
     inferior.set_breakpoints(&addresses).map_err(|e| e.to_string())?;
     let mut taken: BTreeMap<u64, Vec<Snapshot>> = BTreeMap::new();
+    // Snapshots of one process differ in few pages: the others are kept once.
+    let mut last = Memory::default();
     while !wanted.is_empty() {
         match inferior.resume().map_err(|e| e.to_string())? {
             Event::Breakpoint(_) => {
                 let pc = inferior.regs().rip.wrapping_sub(bias);
                 if let Some(left) = wanted.get_mut(&pc) {
-                    taken.entry(pc).or_default().push(capture(&inferior, &path, bias)?);
+                    let snapshot = capture(&inferior, &path, bias, &last)?;
+                    last = snapshot.cpu.memory.clone();
+                    taken.entry(pc).or_default().push(snapshot);
                     *left -= 1;
                     if *left == 0 {
                         wanted.remove(&pc);
@@ -74,7 +78,7 @@ pub fn elf_entry(image: &Image) -> (u64, (u64, u64)) {
     (entry, (low, high))
 }
 
-fn capture(inferior: &Inferior, path: &std::path::Path, bias: u64) -> Result<Snapshot, String> {
+fn capture(inferior: &Inferior, path: &std::path::Path, bias: u64, before: &Memory) -> Result<Snapshot, String> {
     let maps = std::fs::read_to_string(format!("/proc/{}/maps", inferior.pid())).map_err(|e| e.to_string())?;
     let mut memory = Memory::default();
     let mut heap = (0, 0);
@@ -99,7 +103,7 @@ fn capture(inferior: &Inferior, path: &std::path::Path, bias: u64) -> Result<Sna
         }
         let mut bytes = vec![0; (high - low) as usize];
         if inferior.read(low, &mut bytes).is_ok() {
-            memory.map_pages(low, &bytes);
+            memory.map_pages(low, &bytes, before);
         }
     }
     let regs = inferior.regs();

@@ -4,12 +4,14 @@ use crate::algebra::Bin;
 use crate::term::{Term, Terms};
 use std::fmt::Write as _;
 use std::time::Duration;
-use trueline_toolchain::{Confinement, Limits, Tool, ToolKind, find_tool};
+use trueline_toolchain::{Confinement, Exit, Limits, Tool, ToolKind, find_tool};
 
 /// What one question may cost, counted in the solver's own steps: the same answer on a busy machine as on an idle
-/// one. About a second of CPU time each.
-const Z3_EFFORT: u64 = 3_000_000;
+/// one. About two seconds of CPU time each; a vectorised maximum takes one.
+const Z3_EFFORT: u64 = 10_000_000;
 const CVC5_EFFORT: u64 = 50_000;
+/// CPU time that the solver may use for one function. What is asked afterwards is not answered, so less is proved.
+const FUNCTION_BUDGET: Duration = Duration::from_secs(12);
 
 /// A question: do the assumptions imply the claim?
 #[derive(Clone, Debug)]
@@ -35,17 +37,19 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Solver {
     tool: Option<Tool>,
-    /// CPU time spent in it.
+    patience: Duration,
+    /// CPU time spent in it for the function in hand.
     pub cpu: Duration,
     /// Questions it was asked.
     pub asked: usize,
-    /// Why it cannot answer.
+    /// Why it cannot answer, or not everything.
     pub missing: Option<String>,
 }
 
 impl Solver {
-    /// Finds z3, else cvc5. With neither, only what holds by rewriting is valid.
-    pub fn find(spec: Option<&str>) -> Self {
+    /// Finds z3, else cvc5. With neither, only what holds by rewriting is valid. One that leaves a batch of questions unanswered
+    /// for `patience` without computing is not asked again.
+    pub fn find(spec: Option<&str>, patience: Duration) -> Self {
         let kinds: &[ToolKind] = match spec {
             Some(s) if s.contains("cvc5") => &[ToolKind::Cvc5],
             Some(_) => &[ToolKind::Z3],
@@ -54,11 +58,19 @@ impl Solver {
         let mut missing = None;
         for kind in kinds {
             match find_tool(*kind, spec) {
-                Ok(tool) => return Self { tool: Some(tool), cpu: Duration::ZERO, asked: 0, missing: None },
+                Ok(tool) => return Self { tool: Some(tool), patience, cpu: Duration::ZERO, asked: 0, missing: None },
                 Err(e) => missing = Some(e.to_string()),
             }
         }
-        Self { tool: None, cpu: Duration::ZERO, asked: 0, missing }
+        Self { tool: None, patience, cpu: Duration::ZERO, asked: 0, missing }
+    }
+
+    /// Turns to the next function, with a new budget.
+    pub fn turn(&mut self) {
+        self.cpu = Duration::ZERO;
+        if self.tool.is_some() {
+            self.missing = None;
+        }
     }
 
     /// The solver's name and version.
@@ -89,6 +101,11 @@ impl Solver {
 
     fn run(&mut self, terms: &mut Terms, questions: &[Question], open: &[usize]) -> Vec<Answer> {
         let Some(tool) = self.tool.clone() else { return Vec::new() };
+        let left = FUNCTION_BUDGET.saturating_sub(self.cpu);
+        if left < Duration::from_secs(1) {
+            self.missing.get_or_insert_with(|| format!("it used its {} CPU-seconds for this function", FUNCTION_BUDGET.as_secs()));
+            return Vec::new();
+        }
         self.asked += open.len();
         let roots: Vec<Term> = open.iter().flat_map(|n| questions[*n].assumptions.iter().copied().chain([questions[*n].claim])).collect();
         let cvc5 = tool.kind == ToolKind::Cvc5;
@@ -110,10 +127,14 @@ impl Solver {
         } else {
             tool.job().args(["-in", "-smt2"])
         };
-        let limits = Limits { wall: Duration::from_secs(120), ..Limits::seconds(20) };
+        let limits = Limits { wall: self.patience, ..Limits::seconds(left.as_secs()) };
         match job.stdin(text).limits(limits).confine(Confinement::closed()).run() {
             Ok(outcome) => {
                 self.cpu += outcome.cpu;
+                if outcome.exit == Exit::TimedOut && outcome.cpu * 2 < self.patience && outcome.wall >= self.patience {
+                    self.tool = None;
+                    self.missing = Some(format!("{} did nothing for {} s", tool.path.display(), self.patience.as_secs()));
+                }
                 let answer = |line: &str| match line.trim() {
                     "unsat" => Some(Answer::Valid),
                     "sat" => Some(Answer::Refuted),

@@ -10,6 +10,9 @@ use crate::inputs::{Input, Origin};
 use crate::observe::{self, Instant, Key, OptimizedRun, ReferenceRun, Side, Slot};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// Moments that are looked back on for where a pointer came from.
+const BACK: usize = 64;
+
 /// One pair of runs.
 pub struct Pair {
     /// The reference run.
@@ -22,6 +25,8 @@ pub struct Pair {
     pub layout: usize,
     /// Where its input came from.
     pub origin: Origin,
+    /// Which input it is.
+    pub number: u64,
     reference_memory: Tracker,
     optimized_memory: Tracker,
 }
@@ -77,12 +82,29 @@ impl<'a> Study<'a> {
                 rejected.push(format!("the optimized build: {reason}"));
                 continue;
             }
+            if input.origin == Origin::Wild && (source.stop != Stop::Returned || machine.stop != Stop::Returned) {
+                continue;
+            }
+            if input.origin == Origin::Wild && source.final_state != machine.final_state {
+                continue;
+            }
             if source.stop == Stop::Returned && machine.stop == Stop::Returned && source.final_state != machine.final_state {
-                rejected.push("the two builds end with different memory: is the source the binary's?".to_owned());
+                rejected.push(
+                    "the two builds end with different memory: the source is not the binary's, or the compiler mistranslated it".to_owned(),
+                );
                 continue;
             }
             let alignment = align::align(&reference, &optimized, &source, &machine, &align::Hints::new());
-            pairs.push(Pair { source, machine, alignment, layout: input.layout, origin: input.origin, reference_memory, optimized_memory });
+            pairs.push(Pair {
+                source,
+                machine,
+                alignment,
+                layout: input.layout,
+                origin: input.origin,
+                number: input.number,
+                reference_memory,
+                optimized_memory,
+            });
         }
         let runs: Vec<_> = pairs.iter().map(|p: &Pair| (&p.source, &p.machine, &p.alignment)).collect();
         let hints = align::hints(&runs);
@@ -144,7 +166,7 @@ impl<'a> Study<'a> {
             let mut ends: Option<(u64, u64)> = None;
             let mut blank = false;
             for k in &window.moments {
-                let Some(bits) = pair.source.moments[*k].values[slot].and_then(|b| self.translate(pair, slot, b)) else {
+                let Some(bits) = pair.source.moments[*k].values[slot].and_then(|b| self.translate(pair, slot, b, *k)) else {
                     blank = true;
                     continue;
                 };
@@ -170,7 +192,7 @@ impl<'a> Study<'a> {
             let (pair, instant) = (&self.pairs[at.0], self.instant(*at));
             let tie = instant.place.and_then(|(n, i)| pair.alignment.ties[n].map(|t| (t, i)));
             let moment = tie.and_then(|(t, i)| pair.source.instances[t.reference].arrivals.get(t.first + t.unroll * i)).map(|a| a.0);
-            let bits = moment.and_then(|k| pair.source.moments.get(k)?.values[slot]).and_then(|b| self.translate(pair, slot, b));
+            let bits = moment.and_then(|k| self.translate(pair, slot, pair.source.moments.get(k)?.values[slot]?, k));
             match bits {
                 Some(bits) => evidence.targets.push((*at, Target { first: bits, last: bits, allowed: vec![bits], lane: Some(0) })),
                 None => evidence.unknown += 1,
@@ -182,18 +204,34 @@ impl<'a> Study<'a> {
         evidence
     }
 
+    /// True when more than one input came here, or there is but one: a number that only one input shows may be that input's.
+    pub fn is_supported(&self, evidence: &Evidence) -> bool {
+        let numbers = |pairs: &mut dyn Iterator<Item = &Pair>| pairs.map(|p| p.number).collect::<BTreeSet<_>>().len();
+        numbers(&mut evidence.targets.iter().map(|(at, _)| &self.pairs[at.0])) > 1 || numbers(&mut self.pairs.iter()) < 2
+    }
+
     /// Samples for fitting.
     pub fn samples<'s>(&'s self, evidence: &'s Evidence) -> Vec<Sample<'s>> {
         evidence.targets.iter().map(|(at, target)| Sample { state: &self.instant(*at).machine, target }).collect()
     }
 
     /// A value of the reference build as the optimized one holds it: pointers move with their objects.
-    fn translate(&self, pair: &Pair, slot: usize, bits: u64) -> Option<u64> {
+    fn translate(&self, pair: &Pair, slot: usize, bits: u64, moment: usize) -> Option<u64> {
         if self.slots[slot].class != TypeClass::Pointer || bits == 0 {
             return Some(bits);
         }
         let (from, to) = (&pair.reference_memory, &pair.optimized_memory);
-        let inside = from.locate(bits).and_then(|(id, offset)| to.address(id, offset));
-        inside.or_else(|| from.locate(bits.wrapping_sub(1)).and_then(|(id, offset)| to.address(id, offset + 1)))
+        let end = from.locate(bits.wrapping_sub(1)).map(|(id, offset)| (id, offset + 1));
+        let place = match (from.locate(bits), end) {
+            // The end of one object and the start of the next: the variable stays in the object that it came from.
+            (Some(start @ (_, 0)), Some(end)) => {
+                let earlier = pair.source.moments[..moment].iter().rev().take(BACK).filter_map(|m| m.values[slot]);
+                let object = earlier.filter(|b| *b != bits).find_map(|b| from.locate(b)).map(|(id, _)| id);
+                if object == Some(end.0) { end } else { start }
+            }
+            (Some(inside), _) => inside,
+            (None, end) => end?,
+        };
+        to.address(place.0, place.1)
     }
 }

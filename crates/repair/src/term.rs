@@ -1,6 +1,7 @@
 //! Bit-vector terms with sharing and just enough simplification that equal things look equal.
 
 use crate::algebra::{Bin, Float};
+use crate::hash::Mixing;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
@@ -8,17 +9,21 @@ use std::fmt::Write as _;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Term(u32);
 
+/// A name by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Name(u32);
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Node {
     Const(u32, u128),
-    Var(u32, String),
+    Var(u32, Name),
     Bin(Bin, Term, Term),
     Extract(Term, u32, u32),
     Concat(Term, Term),
     Zext(Term, u32),
     Sext(Term, u32),
     Ite(Term, Term, Term),
-    Call(String, u32, Vec<Term>),
+    Call(Name, u32, Box<[Term]>),
 }
 
 /// All terms of one proof.
@@ -26,7 +31,13 @@ enum Node {
 pub struct Terms {
     nodes: Vec<Node>,
     widths: Vec<u32>,
-    known: HashMap<Node, Term>,
+    known: HashMap<Node, Term, Mixing>,
+    names: Vec<String>,
+    numbers: HashMap<String, Name, Mixing>,
+    /// Bits that were taken out of terms before: what is shared must not be walked once per path to it.
+    taken: HashMap<(Term, u32, u32), Term, Mixing>,
+    /// What every question takes for granted of 32-bit terms, as signed numbers.
+    ranges: BTreeMap<Term, (i64, i64)>,
     fresh: u32,
 }
 
@@ -48,6 +59,16 @@ impl Terms {
         self.widths.push(width);
         self.known.insert(node, term);
         term
+    }
+
+    fn named(&mut self, name: &str) -> Name {
+        if let Some(known) = self.numbers.get(name) {
+            return *known;
+        }
+        let number = Name(self.names.len() as u32);
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
     }
 
     /// The width of a term.
@@ -80,7 +101,8 @@ impl Terms {
 
     /// A named unknown.
     pub fn var(&mut self, width: u32, name: &str) -> Term {
-        self.intern(Node::Var(width, name.to_owned()), width)
+        let name = self.named(name);
+        self.intern(Node::Var(width, name), width)
     }
 
     /// An unknown that occurs nowhere else.
@@ -92,7 +114,8 @@ impl Terms {
 
     /// An uninterpreted function.
     pub fn call(&mut self, name: &str, width: u32, args: Vec<Term>) -> Term {
-        self.intern(Node::Call(name.to_owned(), width, args), width)
+        let name = self.named(name);
+        self.intern(Node::Call(name, width, args.into()), width)
     }
 
     /// A floating-point operation, uninterpreted, by operand width.
@@ -241,6 +264,15 @@ impl Terms {
         if low == 0 && width == full {
             return t;
         }
+        if let Some(known) = self.taken.get(&(t, low, width)) {
+            return *known;
+        }
+        let bits = self.take_bits(t, low, width);
+        self.taken.insert((t, low, width), bits);
+        bits
+    }
+
+    fn take_bits(&mut self, t: Term, low: u32, width: u32) -> Term {
         match self.nodes[t.0 as usize].clone() {
             Node::Const(_, v) => return self.constant(width, v >> low),
             Node::Extract(inner, at, _) => return self.extract(inner, at + low, width),
@@ -307,11 +339,45 @@ impl Terms {
         }
     }
 
+    /// Takes it for granted that a 32-bit term lies in a range. Only for terms of questions that assume the same.
+    pub fn assume_range(&mut self, t: Term, low: i64, high: i64) {
+        let range = self.ranges.entry(t).or_insert((i64::from(i32::MIN), i64::from(i32::MAX)));
+        *range = (range.0.max(low), range.1.min(high));
+    }
+
+    /// A 32-bit sum that cannot overflow, extended part by part.
+    fn extend_sum(&mut self, t: Term) -> Option<Term> {
+        let (atoms, constant) = self.linear(t);
+        let constant = i64::from(constant as i32);
+        let (mut low, mut high) = (constant, constant);
+        for (atom, factor) in &atoms {
+            let (a, b) = *self.ranges.get(atom)?;
+            let factor = i64::from(*factor as i32);
+            let (x, y) = (a.checked_mul(factor)?, b.checked_mul(factor)?);
+            (low, high) = (low.checked_add(x.min(y))?, high.checked_add(x.max(y))?);
+        }
+        if low < i64::from(i32::MIN) || high > i64::from(i32::MAX) {
+            return None;
+        }
+        let mut wide = BTreeMap::new();
+        for (atom, factor) in atoms {
+            let atom = self.intern(Node::Sext(atom, 64), 64);
+            wide.insert(atom, i64::from(factor as i32) as u64);
+        }
+        Some(self.sum(64, &wide, constant as u64))
+    }
+
     /// Sign extension.
     pub fn sext(&mut self, t: Term, width: u32) -> Term {
         let own = self.width(t);
         if own == width {
             return t;
+        }
+        if own == 32
+            && width == 64
+            && let Some(sum) = self.extend_sum(t)
+        {
+            return sum;
         }
         match self.value(t) {
             Some(v) => self.constant(width, signed(v, own) as u128),
@@ -345,20 +411,20 @@ impl Terms {
                 Node::Bin(_, a, b) | Node::Concat(a, b) => work.extend([*a, *b]),
                 Node::Extract(a, ..) | Node::Zext(a, _) | Node::Sext(a, _) => work.push(*a),
                 Node::Ite(a, b, c) => work.extend([*a, *b, *c]),
-                Node::Call(_, _, args) => work.extend(args),
+                Node::Call(_, _, args) => work.extend(args.iter().copied()),
             }
         }
         let mut out = String::new();
-        let mut functions: BTreeMap<String, String> = BTreeMap::new();
-        for (n, node) in self.nodes.iter().enumerate().filter(|(n, _)| needed[*n]) {
+        let mut functions: BTreeMap<Name, String> = BTreeMap::new();
+        for (_, node) in self.nodes.iter().enumerate().filter(|(n, _)| needed[*n]) {
             if let Node::Call(name, width, args) = node {
                 let sorts: Vec<String> = args.iter().map(|a| format!("(_ BitVec {})", self.width(*a))).collect();
-                functions.insert(name.clone(), format!("(declare-fun |{name}| ({}) (_ BitVec {width}))\n", sorts.join(" ")));
+                let text = &self.names[name.0 as usize];
+                functions.insert(*name, format!("(declare-fun |{text}| ({}) (_ BitVec {width}))\n", sorts.join(" ")));
             }
             if let Node::Var(width, name) = node {
-                let _ = writeln!(out, "(declare-const |{name}| (_ BitVec {width}))");
+                let _ = writeln!(out, "(declare-const |{}| (_ BitVec {width}))", self.names[name.0 as usize]);
             }
-            let _ = n;
         }
         for text in functions.values() {
             out.push_str(text);
@@ -373,7 +439,7 @@ impl Terms {
         let name = |t: &Term| format!("t{}", t.0);
         match node {
             Node::Const(w, v) => format!("(_ bv{v} {w})"),
-            Node::Var(_, v) => format!("|{v}|"),
+            Node::Var(_, v) => format!("|{}|", self.names[v.0 as usize]),
             Node::Bin(op, a, b) => {
                 let (f, bit) = match op {
                     Bin::Add => ("bvadd", false),
@@ -401,7 +467,7 @@ impl Terms {
             Node::Zext(a, w) => format!("((_ zero_extend {}) {})", w - self.width(*a), name(a)),
             Node::Sext(a, w) => format!("((_ sign_extend {}) {})", w - self.width(*a), name(a)),
             Node::Ite(c, a, b) => format!("(ite (= {} #b1) {} {})", name(c), name(a), name(b)),
-            Node::Call(f, _, args) => format!("(|{f}| {})", args.iter().map(name).collect::<Vec<_>>().join(" ")),
+            Node::Call(f, _, args) => format!("(|{}| {})", self.names[f.0 as usize], args.iter().map(name).collect::<Vec<_>>().join(" ")),
         }
     }
 

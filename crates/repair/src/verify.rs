@@ -1,17 +1,20 @@
 //! The independent checker: steps the repaired build as a real process and compares every variable at every
 //! stop with the -O0 build at the corresponding moment.
 //!
-//! It shares nothing with the code that found the relations but the reading of DWARF: no emulator, no
-//! lifter, no alignment. The corresponding moment is defined by memory alone: the moments at which the
+//! It shares nothing with the code that found the relations but the reading of DWARF and of the code: no emulator,
+//! no lifter, no alignment. The corresponding moment is defined by memory alone: the moments at which the
 //! -O0 process had the same global memory (and, where it has any, the same line).
 
 use crate::debug::{DebugInfo, FrameBase, Function, TypeClass, Variable, frame_offset};
+use crate::emulate::Code;
 use crate::evaluate::{self, Reader};
+use crate::flow::Graph;
 use crate::image::Image;
 use crate::mend::repairable;
 use crate::relation::truncate;
 use crate::snapshot::elf_entry;
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpAccess, Register};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 use trueline_toolchain::{Confinement, Job, Limits};
@@ -60,6 +63,8 @@ struct Live<'a> {
     cfa: u64,
     objects: Vec<(u64, u64, u64)>,
     initial: HashMap<u64, u8>,
+    /// The object that each pointer variable pointed into last.
+    came_from: RefCell<HashMap<String, u64>>,
     /// Words of the frame written since the function was entered.
     touched: HashSet<u64>,
     state: u64,
@@ -117,6 +122,7 @@ impl<'a> Live<'a> {
             cfa,
             objects,
             initial: HashMap::new(),
+            came_from: RefCell::default(),
             touched: HashSet::new(),
             state: 0,
             factory: InstructionInfoFactory::new(),
@@ -140,8 +146,16 @@ impl<'a> Live<'a> {
     }
 
     /// A pointer as both processes would write it.
-    fn pointer(&self, value: u64) -> u64 {
-        self.canonical(value).or_else(|| self.canonical(value.wrapping_sub(1)).map(|c| c + 1)).unwrap_or(value)
+    fn pointer(&self, value: u64, name: &str) -> u64 {
+        let (start, end) = (self.canonical(value), self.canonical(value.wrapping_sub(1)).map(|c| c + 1));
+        let mut objects = self.came_from.borrow_mut();
+        // The end of one object may be the start of the next: a variable stays in the object that it came from.
+        let own = end.filter(|e| start.is_none() || (start.is_some_and(|s| s >> 40 != e >> 40) && objects.get(name) == Some(&(e >> 40))));
+        let place = own.or(start);
+        if let Some(place) = place {
+            objects.insert(name.to_owned(), place >> 40);
+        }
+        place.unwrap_or(value)
     }
 
     fn instruction(&self) -> Option<Instruction> {
@@ -284,7 +298,7 @@ impl<'a> Live<'a> {
                 evaluate::evaluate(&location.expression, Some(base), variable.ty.size, self)?
             }
         };
-        Some(if variable.ty.class == TypeClass::Pointer { self.pointer(bits) } else { bits })
+        Some(if variable.ty.class == TypeClass::Pointer { self.pointer(bits, &variable.name) } else { bits })
     }
 }
 
@@ -314,7 +328,7 @@ pub fn verify(
         .filter(|s| repaired.data_symbols().any(|o| o.name == s.name && o.size == s.size))
         .map(|s| (s.name.clone(), s.size))
         .collect();
-    let stops: BTreeMap<u64, u64> = ri.rows.iter().filter(|r| r.is_stmt && !r.end && r.line != 0).map(|r| (r.address, r.line)).collect();
+    let stops = Graph::build(&Code::new(reference), &rf).stops(&ri);
     let mut live = Live::launch(reference, rf.entry(), &names, args)?;
     let mut moments: Vec<Moment> = Vec::new();
     for _ in 0..STEP_LIMIT * 4 {

@@ -20,6 +20,8 @@ pub enum Arrival {
 
 /// Most instructions between two cut points.
 const MAX_STEPS: usize = 4000;
+/// Most terms of one proof step: beyond it the solver would not answer in its time either.
+const MAX_TERMS: usize = 250_000;
 /// Most calls deep that a walk goes.
 const MAX_DEPTH: usize = 4;
 
@@ -93,6 +95,9 @@ fn walk_in(
         steps += 1;
         if steps > MAX_STEPS {
             return Err("its paths are too long".to_owned());
+        }
+        if terms.len() > MAX_TERMS {
+            return Err("its values grow too large between two correlated points".to_owned());
         }
         let Some(mut m) = merge(&mut terms, machines) else { continue };
         m.terms = std::mem::take(&mut terms);

@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trueline_repair::debug::DebugInfo;
 use trueline_repair::image::Image;
-use trueline_repair::mend::{Stages, Trust};
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
 use trueline_toolchain::{Limits, Scratch, find_compiler};
 
@@ -65,20 +65,9 @@ fn build(scratch: &Scratch, cc: &str, flags: &[&str], name: &str) -> Option<Path
 }
 
 fn run(binary: &Path, reference: &Path, solver: Option<&str>) -> Outcome {
-    let request = Request {
-        binary: binary.to_owned(),
-        reference: reference.to_owned(),
-        args: Vec::new(),
-        functions: Vec::new(),
-        stages: Stages::default(),
-        trust: Trust::Proved,
-        variations: 1,
-        seed: 1,
-        proofs: if solver.is_some() { Proofs::On } else { Proofs::Off },
-        solver: solver.map(str::to_owned),
-        proof_file: None,
-        variants: false,
-    };
+    let proofs = if solver.is_some() { Proofs::On } else { Proofs::Off };
+    let patience = Duration::from_secs(5);
+    let request = Request { variations: 1, proofs, solver: solver.map(str::to_owned), patience, ..Request::new(binary, reference) };
     repair(&request, &mut |_| {}).unwrap()
 }
 
@@ -121,6 +110,36 @@ fn without_a_solver_or_with_one_that_gives_up_nothing_is_called_proved() {
         assert!(plain.proved < plain.proved + plain.validated);
         assert!(plain.unproved.is_some(), "{solver}");
     }
+}
+
+/// Processes that run a file, by their command line.
+fn processes_of(file: &Path) -> usize {
+    let wanted = file.as_os_str().as_encoded_bytes();
+    let runs = |entry: std::fs::DirEntry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        line.windows(wanted.len()).any(|w| w == wanted)
+    };
+    std::fs::read_dir("/proc").unwrap().flatten().map(runs).filter(|runs| *runs).count()
+}
+
+#[test]
+fn a_solver_that_hangs_is_given_up_once_and_everything_is_still_repaired() {
+    let scratch = Scratch::new().unwrap();
+    let Some(binary) = build(&scratch, "gcc-12", &["-O3", "-g", "-pthread"], "optimized") else { return };
+    let Some(reference) = build(&scratch, "gcc-12", &["-O0", "-g", "-pthread"], "reference") else { return };
+    // It says its version, and then stops for ever.
+    let hangs = "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'Z3 version 4.8.12'; exit 0; }\nkill -STOP $$\n";
+    let path = scratch.write("hangs", hangs).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let outcome = run(&binary, &reference, Some(&path.display().to_string()));
+    let plain = outcome.report.functions.iter().find(|f| f.name == "plain").unwrap();
+    assert!(plain.validated > 0 && plain.reason.is_none(), "{plain:?}");
+    let repaired = outcome.report.functions.iter().filter(|f| f.updated > 0 && f.validated > 0);
+    for function in repaired {
+        let reason = function.unproved.clone().unwrap_or_default();
+        assert!(reason.contains("did nothing for 5 s"), "{}: {reason}", function.name);
+    }
+    assert_eq!(processes_of(&path), 0, "the solver is gone");
 }
 
 #[test]

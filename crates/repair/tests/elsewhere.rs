@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use trueline_repair::html;
 use trueline_repair::image::Image;
-use trueline_repair::mend::{Stages, Trust};
+use trueline_repair::mend::Trust;
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
 use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};
 
@@ -38,18 +38,13 @@ fn both(scratch: &Scratch) -> Option<(PathBuf, PathBuf)> {
 
 fn run(binary: &Path, reference: &Path, solver: Option<&str>, proof: Option<PathBuf>, trust: Trust) -> Outcome {
     let request = Request {
-        binary: binary.to_owned(),
-        reference: reference.to_owned(),
-        args: Vec::new(),
         functions: vec!["s000".to_owned()],
-        stages: Stages::default(),
         trust,
         variations: 1,
-        seed: 1,
         proofs: if solver.is_some() { Proofs::On } else { Proofs::Off },
         solver: solver.map(str::to_owned),
         proof_file: proof,
-        variants: false,
+        ..Request::new(binary, reference)
     };
     repair(&request, &mut |_| {}).unwrap()
 }

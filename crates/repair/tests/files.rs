@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use trueline_repair::debug::DebugInfo;
 use trueline_repair::image::Image;
-use trueline_repair::mend::{Stages, Trust};
+use trueline_repair::mend::Trust;
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
 use trueline_repair::{rewrite, written};
 use trueline_toolchain::{Limits, Scratch, find_compiler};
@@ -31,20 +31,7 @@ fn compile(scratch: &Scratch, cc: &str, flags: &[&str], name: &str) -> Option<Pa
 }
 
 fn run(binary: &Path, reference: &Path) -> Outcome {
-    let request = Request {
-        binary: binary.to_owned(),
-        reference: reference.to_owned(),
-        args: Vec::new(),
-        functions: Vec::new(),
-        stages: Stages::default(),
-        trust: Trust::Validated,
-        variations: 1,
-        seed: 1,
-        proofs: Proofs::Off,
-        solver: None,
-        proof_file: None,
-        variants: false,
-    };
+    let request = Request { trust: Trust::Validated, variations: 1, proofs: Proofs::Off, ..Request::new(binary, reference) };
     repair(&request, &mut |_| {}).unwrap()
 }
 

@@ -5,6 +5,7 @@ use anyhow::Context;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trueline_repair::image::Image;
 use trueline_repair::mend::{Stages, Trust};
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
@@ -50,6 +51,9 @@ pub struct Args {
     /// The SMT solver: z3 or cvc5, by name or path.
     #[arg(long)]
     solver: Option<String>,
+    /// Seconds after which a solver that does nothing is given up.
+    #[arg(long, default_value_t = 120, value_name = "SECONDS")]
+    solver_timeout: u64,
     /// Variations of each input.
     #[arg(long, default_value_t = 2)]
     variations: u64,
@@ -121,8 +125,6 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     };
     let off = |s: StageArg| args.ablate.contains(&s);
     let request = Request {
-        binary: args.binary.clone(),
-        reference: reference.clone(),
         args: args.args.clone(),
         functions: args.function.clone(),
         stages: Stages {
@@ -139,8 +141,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         seed: args.seed,
         proofs: if args.no_proofs { Proofs::Off } else { Proofs::On },
         solver: args.solver.clone(),
+        patience: Duration::from_secs(args.solver_timeout),
         proof_file: args.proof.clone(),
-        variants: false,
+        ..Request::new(&args.binary, &reference)
     };
     let progress = std::io::stderr().is_terminal() && !args.json;
     let outcome = repair(&request, &mut |f| {
@@ -218,7 +221,12 @@ fn print_table(report: &Report, document: &Document<'_>) {
         a.pairs,
         share(a.right_after)
     );
-    println!("wrong values  {} before, {} after", a.wrong_before, a.wrong_after);
+    println!(
+        "wrong values  {} in the compiler's locations; {} replaced, {} left, for want of a proved relation",
+        a.wrong_before,
+        a.wrong_before - a.wrong_after.min(a.wrong_before),
+        a.wrong_after
+    );
     println!("size          {} bytes before, {} after", report.size_before, report.size_after);
     if let Some(check) = document.check {
         println!("check         {check}");

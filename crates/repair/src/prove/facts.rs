@@ -19,6 +19,8 @@ pub enum Fact {
     Related(usize, Relation),
     /// A register holds a constant, or the load bias plus a constant.
     Fixed(u8, bool, u64),
+    /// A vector register holds a constant.
+    FixedVector(u8, u128),
     /// A variable that is never negative leaves `residue` when divided by the modulus.
     Congruent(usize, u64, u64),
     /// A variable is at least this.
@@ -33,10 +35,20 @@ pub enum Fact {
     Below(usize, Affine),
     /// Such a form is at most a variable times its divisor.
     Within(Affine, usize),
+    /// A variable is what the lanes of vector registers come to together: a vectorised reduction that is not finished.
+    Lanes(usize, Reduction, Vec<u8>),
     /// A register is at most this, as an unsigned number.
     Small(u8, u64),
     /// The low bits of such a form.
     Aligned(Affine, u32, u64),
+}
+
+/// How lanes come together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    Sum,
+    Largest,
+    Smallest,
 }
 
 impl Prover<'_, '_> {
@@ -92,6 +104,7 @@ impl Prover<'_, '_> {
             }
         }
         facts.extend(partly.iter().filter_map(|n| Some(Fact::Small(*n, states.iter().map(|s| s.gpr[*n as usize]).max()?))));
+        facts.extend(self.reductions(pc, &states));
         let limits = self.limits(pc, &facts, &numbers, &states);
         facts.extend(limits);
         for n in (0..16u8).filter(|n| *n != RSP) {
@@ -103,7 +116,41 @@ impl Prover<'_, '_> {
                 _ => {}
             }
         }
+        for n in (0..16u8).filter(|n| states.iter().all(|s| s.xmm[*n as usize] == states[0].xmm[*n as usize])) {
+            facts.extend(states.first().map(|s| Fact::FixedVector(n, s.xmm[n as usize])));
+        }
         facts
+    }
+
+    /// Vector registers whose lanes together are a variable in every run, one or two at a time.
+    fn reductions(&self, pc: u64, states: &[&State]) -> Vec<Fact> {
+        let study = self.study;
+        let own = |s: &crate::observe::Slot| {
+            s.key.function == study.reference.function.name && s.size == 4 && matches!(s.class, TypeClass::Signed | TypeClass::Unsigned)
+        };
+        // Lanes that are the same everywhere are constants, not sums in the making.
+        let moving: Vec<u8> = (0..16u8).filter(|n| states.iter().any(|s| s.xmm[*n as usize] != states[0].xmm[*n as usize])).collect();
+        let singles = moving.iter().map(|n| vec![*n]);
+        let pairs = moving.iter().flat_map(|n| moving.iter().filter(move |m| *m > n).map(move |m| vec![*n, *m]));
+        let groups: Vec<Vec<u8>> = singles.chain(pairs).collect();
+        let mut found = Vec::new();
+        for (slot, s) in study.slots.iter().enumerate().filter(|(_, s)| own(s)) {
+            let evidence = study.head_evidence(pc, slot);
+            if evidence.targets.len() != states.len() || evidence.targets.iter().all(|t| t.1.first == evidence.targets[0].1.first) {
+                continue;
+            }
+            let kinds: &[Reduction] = match s.class {
+                TypeClass::Signed => &[Reduction::Sum, Reduction::Largest, Reduction::Smallest],
+                _ => &[Reduction::Sum],
+            };
+            for kind in kinds {
+                let holds = |group: &&Vec<u8>| {
+                    states.iter().zip(&evidence.targets).all(|(state, t)| reduced(state, *kind, group) == t.1.first as u32)
+                };
+                found.extend(groups.iter().find(holds).map(|group| Fact::Lanes(slot, *kind, group.clone())));
+            }
+        }
+        found
     }
 
     /// Facts about registers that the loop's counter is compared with, in the counter's own terms.
@@ -194,9 +241,9 @@ impl Prover<'_, '_> {
         };
         let slots: Vec<usize> = match fact {
             Fact::Related(s, _) | Fact::Congruent(s, ..) | Fact::AtLeast(s, _) | Fact::AtMost(s, _) => vec![*s],
-            Fact::Below(s, _) | Fact::Within(_, s) => vec![*s],
+            Fact::Below(s, _) | Fact::Within(_, s) | Fact::Lanes(s, ..) => vec![*s],
             Fact::Less(a, b) | Fact::NotMore(a, b) => vec![*a, *b],
-            Fact::Fixed(..) | Fact::Aligned(..) | Fact::Small(..) => Vec::new(),
+            Fact::Fixed(..) | Fact::FixedVector(..) | Fact::Aligned(..) | Fact::Small(..) => Vec::new(),
         };
         let pairs: Vec<(Term, Term)> = slots.iter().map(|s| (value(self, r, *s), self.wide(r, *s))).collect();
         std::mem::swap(&mut o.terms, &mut r.terms);
@@ -206,6 +253,11 @@ impl Prover<'_, '_> {
                 let x = o.get(Place::Gpr(*n));
                 let k = o.terms.constant(64, u128::from(*k));
                 let k = if *biased { o.terms.bin(Bin::Add, o.bias(), k) } else { k };
+                equal(&mut o.terms, x, k)
+            }
+            Fact::FixedVector(n, k) => {
+                let x = o.get(Place::Xmm(*n));
+                let k = o.terms.constant(128, *k);
                 equal(&mut o.terms, x, k)
             }
             Fact::Congruent(_, modulus, residue) => {
@@ -238,6 +290,25 @@ impl Prover<'_, '_> {
                 let more = o.terms.bin(Bin::Slt, scaled, limit);
                 o.terms.not(more)
             }
+            Fact::Lanes(_, kind, group) => {
+                let lanes: Vec<Term> = group.iter().flat_map(|n| lanes(o, *n)).collect();
+                let value = pairs[0].0;
+                if *kind == Reduction::Sum {
+                    let total = lanes[1..].iter().fold(lanes[0], |sum, lane| o.terms.bin(Bin::Add, sum, *lane));
+                    return equal(&mut o.terms, total, value);
+                }
+                // One of them, and none goes beyond it: a solver finds that easier than a chain of choices.
+                let (mut one, mut within) = (o.terms.constant(1, 0), o.terms.constant(1, 1));
+                for lane in lanes {
+                    let same = equal(&mut o.terms, lane, value);
+                    one = o.terms.bin(Bin::Or, one, same);
+                    let (a, b) = if *kind == Reduction::Largest { (value, lane) } else { (lane, value) };
+                    let beyond = o.terms.bin(Bin::Slt, a, b);
+                    let not = o.terms.not(beyond);
+                    within = o.terms.and(within, not);
+                }
+                o.terms.and(one, within)
+            }
             Fact::Small(n, most) => {
                 let x = o.get(Place::Gpr(*n));
                 let k = o.terms.constant(64, u128::from(*most));
@@ -264,6 +335,7 @@ impl Prover<'_, '_> {
             Fact::Related(s, r) => format!("{} = {r}", name(s)),
             Fact::Fixed(n, true, k) => format!("{} = base + {k:#x}", crate::algebra::GPR_NAMES[*n as usize]),
             Fact::Fixed(n, false, k) => format!("{} = {k:#x}", crate::algebra::GPR_NAMES[*n as usize]),
+            Fact::FixedVector(n, k) => format!("xmm{n} = {k:#x}"),
             Fact::Congruent(s, m, r) => format!("{} ≡ {r} mod {m}", name(s)),
             Fact::AtLeast(s, k) => format!("{} >= {k}", name(s)),
             Fact::AtMost(s, k) => format!("{} <= {k}", name(s)),
@@ -271,6 +343,10 @@ impl Prover<'_, '_> {
             Fact::NotMore(a, b) => format!("{} <= {}", name(a), name(b)),
             Fact::Below(s, a) => format!("{} < {a}", name(s)),
             Fact::Within(a, s) => format!("{a} <= {}", name(s)),
+            Fact::Lanes(s, kind, group) => {
+                let group: Vec<String> = group.iter().map(|n| format!("xmm{n}")).collect();
+                format!("{} = {kind:?} of the lanes of {}", name(s), group.join(" and "))
+            }
             Fact::Small(n, k) => format!("{} <= {k:#x}", crate::algebra::GPR_NAMES[*n as usize]),
             Fact::Aligned(a, bits, rest) => format!("{}·({a}) ≡ {rest} mod {}", a.divisor, 1u64 << bits),
         }
@@ -279,6 +355,22 @@ impl Prover<'_, '_> {
 
 fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The 32-bit lanes of a vector register, the lowest first.
+pub fn lanes(o: &mut Symbolic, n: u8) -> Vec<Term> {
+    let x = o.get(Place::Xmm(n));
+    (0..4).map(|k| o.terms.extract(x, 32 * k, 32)).collect()
+}
+
+/// What the lanes of some vector registers come to in a state.
+fn reduced(state: &State, kind: Reduction, group: &[u8]) -> u32 {
+    let lanes = group.iter().flat_map(|n| (0..4).map(move |k| (state.xmm[*n as usize] >> (32 * k)) as u32));
+    match kind {
+        Reduction::Sum => lanes.fold(0, u32::wrapping_add),
+        Reduction::Largest => lanes.max_by_key(|l| *l as i32).unwrap_or(0),
+        Reduction::Smallest => lanes.min_by_key(|l| *l as i32).unwrap_or(0),
+    }
 }
 
 /// What a form comes to before its division.

@@ -1,8 +1,9 @@
 //! Everything that starts at one node: the machine's paths to the next nodes with the source's.
 
-use super::facts::Fact;
+use super::facts::{self, Fact, Reduction};
 use super::{Node, Prover};
 use crate::algebra::{Bin, Place, RBP, RSP};
+use crate::debug::TypeClass;
 use crate::inputs;
 use crate::relation::{Relation, Source};
 use crate::study::Study;
@@ -17,6 +18,9 @@ type Exits = BTreeMap<Arrival, Symbolic>;
 
 /// Most source iterations that are followed on known values.
 const MAX_CHAIN: usize = 600;
+
+/// Most loops around one that the source is followed out of.
+const MAX_NEST: usize = 2;
 
 /// One machine path between nodes with its source path.
 pub struct Edge {
@@ -73,12 +77,17 @@ impl Prover<'_, '_> {
             }
             return (o, r, Vec::new());
         }
+        self.assume_ranges(node, &mut o.terms, &mut r);
         for fact in &node.facts {
             match fact {
                 Fact::Fixed(n, biased, k) if !o.places.contains_key(&Place::Gpr(*n)) => {
                     let k = o.terms.constant(64, u128::from(*k));
                     let value = if *biased { o.terms.bin(Bin::Add, o.bias(), k) } else { k };
                     o.places.insert(Place::Gpr(*n), value);
+                }
+                Fact::FixedVector(n, k) => {
+                    let value = o.terms.constant(128, *k);
+                    o.places.insert(Place::Xmm(*n), value);
                 }
                 _ => {}
             }
@@ -133,9 +142,44 @@ impl Prover<'_, '_> {
                 _ => {}
             }
         }
+        for fact in &node.facts {
+            let Fact::Lanes(slot, Reduction::Sum, group) = fact else { continue };
+            let Some(first) = group.iter().copied().find(|n| !o.places.contains_key(&Place::Xmm(*n))) else { continue };
+            let s = &study.slots[*slot];
+            std::mem::swap(&mut o.terms, &mut r.terms);
+            let mut lowest = r.frame_value(s.offset, s.size as u32);
+            std::mem::swap(&mut o.terms, &mut r.terms);
+            // The lowest lane is what the others leave of the sum, so that sums are compared by rewriting: a solver cannot.
+            let upper: Vec<Term> = (0..3).map(|_| o.terms.fresh(32)).collect();
+            let others = group.iter().filter(|n| **n != first).flat_map(|n| facts::lanes(&mut o, *n)).collect::<Vec<_>>();
+            for lane in upper.iter().chain(&others) {
+                lowest = o.terms.bin(Bin::Sub, lowest, *lane);
+            }
+            let full = upper.iter().fold(lowest, |low, high| o.terms.concat(*high, low));
+            o.places.insert(Place::Xmm(first), full);
+        }
         let facts: Vec<Fact> = node.facts.clone();
         let assumed = facts.iter().map(|f| self.instantiate(f, &mut o, &mut r)).collect();
         (o, r, assumed)
+    }
+
+    /// Tells the terms what the facts say of the size of variables, so that sums of indices are extended by rewriting.
+    fn assume_ranges(&self, node: &Node, terms: &mut Terms, r: &mut Symbolic) {
+        let is_int = |slot: usize| self.study.slots[slot].class == TypeClass::Signed && self.study.slots[slot].size == 4;
+        for fact in &node.facts {
+            let (slot, low, high) = match fact {
+                Fact::AtLeast(slot, k) => (*slot, *k, i64::from(i32::MAX)),
+                Fact::AtMost(slot, k) => (*slot, i64::from(i32::MIN), *k),
+                Fact::Less(slot, other) if is_int(*other) => (*slot, i64::from(i32::MIN), i64::from(i32::MAX) - 1),
+                _ => continue,
+            };
+            if is_int(slot) {
+                std::mem::swap(terms, &mut r.terms);
+                let value = r.frame_value(self.study.slots[slot].offset, 4);
+                r.terms.assume_range(value, low, high);
+                std::mem::swap(terms, &mut r.terms);
+            }
+        }
     }
 
     /// One step of the source: from a machine at `pc` to every next loop head or return.
@@ -180,23 +224,47 @@ impl Prover<'_, '_> {
         Ok((lanes, exits))
     }
 
-    /// Where the optimizer left no loop, the source's own may run on known values: its heads, one by one.
-    fn unrolled(&self, terms: &mut Terms, exits: &[Exits]) -> Vec<Symbolic> {
-        let ours = |pc: u64| self.nodes.iter().any(|n| n.head == Some(pc));
-        let mut chain = Vec::new();
+    /// Where the optimizer left no loop, the source's own may run on known values: its heads, one by one, and where that ends.
+    fn unrolled(&self, terms: &mut Terms, exits: &[Exits]) -> (Vec<Symbolic>, Vec<(Arrival, Symbolic)>) {
+        let (mut chain, mut ends) = (Vec::new(), Vec::new());
         for (arrival, m) in exits.iter().flatten() {
             let mut at = vec![(*arrival, m.clone())];
             for _ in 0..MAX_CHAIN {
                 let [(Arrival::Cut(pc), m)] = at.as_slice() else { break };
-                if ours(*pc) {
+                if self.is_head(*pc) {
                     break;
                 }
                 let Ok(next) = self.advance(terms, m.clone(), *pc) else { break };
                 chain.extend(next.values().cloned());
                 at = next.into_iter().collect();
             }
+            ends.extend(at.into_iter().filter(|(a, _)| matches!(a, Arrival::Cut(pc) if self.is_head(*pc))));
         }
-        chain
+        (chain, ends)
+    }
+
+    /// True for the head of a source loop that is tied to a node.
+    fn is_head(&self, pc: u64) -> bool {
+        self.nodes.iter().any(|n| n.head == Some(pc))
+    }
+
+    /// The source one step further from the heads at which it arrives: after the first iteration of the next loop, and where it
+    /// returns from the loops around the node's own (the way out of a nest goes through all of them).
+    fn beyond(&self, terms: &mut Terms, ends: Vec<(Arrival, Symbolic)>) -> Vec<Symbolic> {
+        let mut found = Vec::new();
+        let mut work: Vec<(Arrival, Symbolic, usize)> = ends.into_iter().map(|(a, m)| (a, m, 0)).collect();
+        while let Some((Arrival::Cut(pc), m, depth)) = work.pop() {
+            let Ok(next) = self.advance(terms, m, pc) else { continue };
+            for (arrival, m) in next {
+                match arrival {
+                    Arrival::Return => found.insert(0, m),
+                    Arrival::Cut(to) if to == pc => found.push(m),
+                    Arrival::Cut(to) if depth < MAX_NEST && self.is_head(to) => work.push((arrival, m, depth + 1)),
+                    Arrival::Cut(_) => {}
+                }
+            }
+        }
+        found
     }
 
     /// Everything that starts at a node.
@@ -205,7 +273,8 @@ impl Prover<'_, '_> {
         let (mut o, r, facts) = self.start(node);
         let mut terms = std::mem::take(&mut o.terms);
         let (mut lanes, exits) = self.iterate(&mut terms, node, r)?;
-        let chain = self.unrolled(&mut terms, &exits);
+        let (chain, heads) = self.unrolled(&mut terms, &exits);
+        let beyond = self.beyond(&mut terms, heads);
         let mut visits = Vec::new();
         o.terms = terms;
         let (done, mut terms) = walk::walk(&self.ours, o, node.pc, &mut |pc, m| {
@@ -231,7 +300,7 @@ impl Prover<'_, '_> {
                 lanes.extend(edge.sources.iter().skip(1).cloned());
             }
         }
-        let ends = exits.iter().rev().flat_map(|e| e.values().cloned()).chain(chain).collect();
+        let ends = exits.iter().rev().flat_map(|e| e.values().cloned()).chain(beyond).chain(chain).collect();
         Ok(Fan { terms, edges, visits, lanes, ends, facts })
     }
 
