@@ -33,12 +33,11 @@ struct Cli {
 
 fn main() -> ExitCode {
     exit::install_panic_hook();
-    let config = match config::Config::load() {
-        Ok(config) => config,
-        Err(error) => return exit::report(Err(error)),
-    };
-    let matches = config::apply(&config, Cli::command()).get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    trueline_toolchain::sweep_stale();
-    exit::report(commands::run(cli.command))
+    exit::report(|| {
+        let config = config::Config::load()?;
+        let matches = config::apply(&config, Cli::command()).get_matches();
+        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        trueline_toolchain::sweep_stale();
+        commands::run(cli.command)
+    })
 }

@@ -1,4 +1,4 @@
-//! Colours, on a terminal only.
+//! How text looks: colours, on a terminal only, and numbers with their nouns.
 
 use std::io::IsTerminal;
 
@@ -38,4 +38,9 @@ impl Style {
     pub fn faint(self, text: &str) -> String {
         self.paint("2", text)
     }
+}
+
+/// A number with its noun: `1 place`, `3 places`.
+pub fn plural(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }

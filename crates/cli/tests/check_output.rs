@@ -1,27 +1,18 @@
 //! What `check` and `trace` print, and their exit codes.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+mod common;
 
-fn trueline(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_trueline")).args(args).output().unwrap()
-}
+use common::{have, trueline};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 fn example(name: &str) -> String {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name).to_string_lossy().into_owned()
 }
 
-fn has(tool: &str) -> bool {
-    let found = Command::new(tool).arg("--version").output().is_ok();
-    if !found {
-        eprintln!("skipped: no {tool}");
-    }
-    found
-}
-
 #[test]
 fn a_violation_is_shown_in_its_source_and_exits_with_1() {
-    if !has("gcc-12") {
+    if !have(&["gcc-12"]) {
         return;
     }
     let output = trueline(&["check", &example("merged-return.c"), "--cc", "gcc-12", "--opt", "-Og"]);
@@ -37,7 +28,7 @@ fn a_violation_is_shown_in_its_source_and_exits_with_1() {
 
 #[test]
 fn json_is_one_document_and_sarif_a_log() {
-    if !has("gcc-12") {
+    if !have(&["gcc-12"]) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -68,7 +59,7 @@ fn a_clean_program_exits_with_0() {
 
 #[test]
 fn a_rust_program_is_checked() {
-    if !has("rustc") {
+    if !have(&["rustc"]) {
         return;
     }
     let output = trueline(&["check", &example("clean.rs"), "--opt=-O1,-O2", "--json"]);
@@ -80,7 +71,7 @@ fn a_rust_program_is_checked() {
 
 #[test]
 fn a_pair_of_binaries_built_elsewhere_is_checked() {
-    if !has("gcc-12") {
+    if !have(&["gcc-12"]) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -105,4 +96,21 @@ fn a_trace_is_json_lines_with_a_header() {
     let first = lines.next().unwrap();
     assert_eq!(first["step"], 0);
     assert!(first["line"].is_u64() && first["frames"].is_array() && first["vars"].is_array(), "{first:#}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_it_without_a_word() {
+    if !have(&["gcc-12"]) {
+        return;
+    }
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trueline"))
+        .args(["check", &example("merged-return.c"), "--cc", "gcc-12", "--opt", "-Og"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(141));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }

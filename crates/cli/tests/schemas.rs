@@ -2,6 +2,9 @@
 //!
 //! `TRUELINE_UPDATE=1 cargo test -p trueline --test schemas` writes them anew.
 
+mod common;
+
+use common::have;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -175,17 +178,9 @@ fn lines(output: &Output) -> Vec<Value> {
     String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn has(tool: &str) -> bool {
-    let found = Command::new(tool).arg("--version").output().is_ok();
-    if !found {
-        println!("skipped: no {tool}");
-    }
-    found
-}
-
 #[test]
 fn check_and_its_baseline_print_what_their_schemas_say() {
-    if !has("gcc-12") {
+    if !have(&["gcc-12"]) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -227,7 +222,7 @@ fn a_hunt_its_report_and_a_merge_print_what_their_schemas_say() {
 
 #[test]
 fn passes_prints_what_its_schema_says() {
-    if has("opt-16") {
+    if have(&["opt-16"]) {
         assert_valid(
             "passes",
             [&document(&trueline(&["passes", "examples/tail-recursion.ll", "--opt-tool", "opt-16", "--all", "--json"]))],
@@ -237,7 +232,7 @@ fn passes_prints_what_its_schema_says() {
 
 #[test]
 fn triage_prints_what_its_schema_says() {
-    if has("clang-16") {
+    if have(&["clang-16"]) {
         let arguments =
             ["triage", "examples/untaken-call.c", "--cc", "clang-16", "--opt", "-O1", "--versions", "none", "--no-readers", "--json"];
         assert_valid("triage", [&document(&trueline(&arguments))]);
@@ -246,7 +241,7 @@ fn triage_prints_what_its_schema_says() {
 
 #[test]
 fn repair_prints_what_its_schema_says() {
-    if !has("gcc-12") {
+    if !have(&["gcc-12"]) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -260,7 +255,7 @@ fn repair_prints_what_its_schema_says() {
 
 #[test]
 fn mutate_prints_what_its_schema_says() {
-    if !has("clang-16") {
+    if !have(&["clang-16"]) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

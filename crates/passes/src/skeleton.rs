@@ -7,9 +7,7 @@ use crate::site::Site;
 /// The skeleton of an update.
 pub fn skeleton(expected: Operation, dst: &InstructionView, srcs: &[InstructionView], site: &Site) -> String {
     let name = |view: &InstructionView| view.text.split(" = ").next().unwrap_or("").to_owned();
-    let line = site.line.map_or(String::new(), |line| format!(":{line}"));
-    let file = site.file.as_ref().map_or(String::new(), |file| format!(" ({file}{line})"));
-    let at = format!("After {}+{:#x}{file}", site.function, site.address);
+    let at = format!("After {} ({})", site.function, place(site));
     let sources: Vec<String> = srcs.iter().map(name).collect();
     match expected {
         Operation::Preserve => {
@@ -23,5 +21,14 @@ pub fn skeleton(expected: Operation, dst: &InstructionView, srcs: &[InstructionV
             )
         }
         Operation::Drop => format!("{at} Drop({})  // DstInst->dropLocation();", name(dst)),
+    }
+}
+
+/// Where the call is: its line where that is known, otherwise its address in the library, with the file if that is.
+fn place(site: &Site) -> String {
+    match (&site.file, site.line) {
+        (Some(file), Some(line)) => format!("{file}:{line}"),
+        (Some(file), None) => format!("{file}, libLLVM+{:#x}", site.address),
+        (None, _) => format!("libLLVM+{:#x}", site.address),
     }
 }

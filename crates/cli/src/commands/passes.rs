@@ -1,6 +1,7 @@
 //! `trueline passes`: wrong debug-location updates inside LLVM, found on a stock `opt`.
 
 use crate::exit::Ending;
+use crate::style::plural;
 use anyhow::Context;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
@@ -119,11 +120,11 @@ fn print_reports(reports: &[FileReport], options: &Options, started: Instant) {
     }
     let sum = |count: fn(&FileReport) -> usize| reports.iter().map(count).sum::<usize>();
     println!(
-        "{} wrong updates at {} places, {} pairs in {} files · opt {} · {:.1} s",
-        sum(|r| r.report.errors.iter().map(|e| e.instances).sum()),
-        places(reports),
-        sum(|r| r.report.pairs),
-        reports.len(),
+        "{} at {}, {} in {} · opt {} · {:.1} s",
+        plural(sum(|r| r.report.errors.iter().map(|e| e.instances).sum()), "wrong update"),
+        plural(places(reports), "place"),
+        plural(sum(|r| r.report.pairs), "pair"),
+        plural(reports.len(), "file"),
         options.opt.version,
         started.elapsed().as_secs_f64()
     );

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trueline_generate::Filter;
 use trueline_model::{Answer, EngineKind, Fault, FindingId, Interesting, OptLevel, Policy, Program, SeamError};
@@ -109,23 +110,44 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     // A fresh look, with nothing remembered: what is written out must show the fault and be valid.
     let fresh = Program { source: reduced.text.clone(), ..program.clone() };
     let shows = shows_expected(fresh.clone(), &looking, &setting, &kind, pass.as_deref())?;
-    let invalid = Filter::find().strict().judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
+    let invalid = Filter::find().strict().linted(&program).judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
     report(&args, &program, &reduced, &output, &kind, pass.as_deref(), started, (shows, invalid.map(|r| r.to_string())))?;
     Ok(Ending::Clean)
 }
 
+/// The share of the time that our own reducer may take before an external one gets its turn.
+const OWN_SHARE: f64 = 0.7;
+
 /// Reduces a self-contained program with the tool chosen, or the best one that is there.
 pub fn shrink(program: &Program, aim: &Aim, tool: Option<ToolChoice>, time: Duration, watch: &Watch<'_>) -> Result<Reduced, ReduceError> {
     let tool = tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { ToolChoice::Cvise } else { ToolChoice::Builtin });
-    match tool {
-        ToolChoice::Builtin => Builtin { interesting: aim, validity: &Filter::find().strict(), watch }.reduce(program),
-        ToolChoice::Cvise | ToolChoice::Creduce => {
-            let script = super::triage::script_of(program, &program.name, &aim.setting, &aim.kind, aim.pass.as_deref());
-            let which = if tool == ToolChoice::Cvise { ExternalTool::Cvise } else { ExternalTool::Creduce };
-            let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-            External::find(which, &script, jobs, time, watch)?.reduce(program)
-        }
+    let strict = Filter::find().strict().linted(program);
+    let quick = strict.clone().quick();
+    let own = |watch| Builtin { interesting: aim, validity: &strict, quick: &quick, watch };
+    if tool == ToolChoice::Builtin {
+        return own(watch).reduce(program);
     }
+    let script = super::triage::script_of(program, &program.name, &aim.setting, &aim.kind, aim.pass.as_deref());
+    let which = if tool == ToolChoice::Cvise { ExternalTool::Cvise } else { ExternalTool::Creduce };
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let external = External::find(which, &script, jobs, time, watch)?;
+    // On the tree a step takes out whole statements and costs no process of its own, so ours goes first and the tool, which
+    // goes line by line but renames and moves, has less to ask about. What our front end does not read starts as it is.
+    let started = Instant::now();
+    let stopped = AtomicBool::new(false);
+    let first = |progress: &Progress<'_>| {
+        let flow = watch(progress);
+        stopped.fetch_or(flow.is_break(), Ordering::Relaxed);
+        if started.elapsed() > time.mul_f64(OWN_SHARE) { ControlFlow::Break(()) } else { flow }
+    };
+    let (start, judged) = match own(&first).reduce(program) {
+        Ok(reduced) if stopped.into_inner() => return Ok(reduced),
+        Ok(reduced) => (Program { source: reduced.text, ..program.clone() }, reduced.judged),
+        Err(ReduceError::Parse(_)) => (program.clone(), 0),
+        Err(error) => return Err(error),
+    };
+    let reduced = external.time(time.saturating_sub(started.elapsed())).reduce(&start)?;
+    Ok(Reduced { judged: reduced.judged + judged, ..reduced })
 }
 
 fn explain_failure(error: ReduceError, output: &Path) -> anyhow::Error {

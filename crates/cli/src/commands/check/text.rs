@@ -2,7 +2,7 @@
 
 use super::baseline::Baseline;
 use super::batch::{Checked, Outcome, Row, View};
-use crate::style::Style;
+use crate::style::{Style, plural};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use trueline_check::{CheckRun, Reference};
@@ -36,10 +36,6 @@ pub fn build_name(compiler: Option<&CompilerId>, opt: Option<OptLevel>) -> Strin
         (Some(compiler), Some(opt)) => format!("{compiler} {opt}"),
         _ => "the optimized build".to_owned(),
     }
-}
-
-fn plural(n: usize, word: &str) -> String {
-    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
 }
 
 /// The whole report: one program in full, of many those with something new, and the sum.
