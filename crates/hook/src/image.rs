@@ -63,6 +63,7 @@ pub fn find_llvm() -> Option<Image> {
 const DT_HASH: u64 = 4;
 const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
+const DT_STRSZ: u64 = 10;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
 
 impl Image {
@@ -75,9 +76,10 @@ impl Image {
         // SAFETY: the dynamic section is an array of pairs that a DT_NULL ends.
         unsafe {
             while *at != 0 {
-                // The loader has relocated the pointers on glibc; elsewhere they are still offsets.
+                // The loader has relocated the pointers on glibc; elsewhere they are still offsets. Sizes are neither.
                 let value = *at.add(1);
-                entries.entry(*at).or_insert(if value < self.base { value + self.base } else { value });
+                let is_offset = *at != DT_STRSZ && value < self.base;
+                entries.entry(*at).or_insert(if is_offset { value + self.base } else { value });
                 at = at.add(2);
             }
         }
@@ -108,19 +110,26 @@ impl Image {
         }
     }
 
-    /// Calls `visit` with the name, address and size of every function in the dynamic symbol table.
-    pub fn for_each_function(&self, mut visit: impl FnMut(&[u8], u64, u64)) {
+    /// Calls `visit` with the name, address and size of every function in the dynamic symbol table. The name is given as
+    /// the string table from there on and ends at the first NUL: looking for the ends of a hundred thousand names is most
+    /// of what the start of a watched process would cost.
+    pub fn for_each_function(&self, mut visit: impl FnMut(&'static [u8], u64, u64)) {
         let entries = self.dynamic_entries();
-        let (Some(symbols), Some(strings)) = (entries.get(&DT_SYMTAB), entries.get(&DT_STRTAB)) else { return };
+        let [Some(symbols), Some(strings), Some(length)] = [DT_SYMTAB, DT_STRTAB, DT_STRSZ].map(|tag| entries.get(&tag).copied()) else {
+            return;
+        };
+        // SAFETY: DT_STRTAB points to DT_STRSZ bytes, and libLLVM is never unloaded.
+        let strings: &'static [u8] = unsafe { std::slice::from_raw_parts(strings as *const u8, length as usize) };
         for index in 0..Self::symbol_count(&entries) {
-            // SAFETY: `index` is below the symbol count; names lie in the string table.
-            unsafe {
-                let symbol = &*(*symbols as *const libc::Elf64_Sym).add(index);
-                let is_function = symbol.st_info & 0xf == 2;
-                if is_function && symbol.st_shndx != 0 && symbol.st_value != 0 {
-                    let name = CStr::from_ptr((*strings as *const libc::c_char).add(symbol.st_name as usize));
-                    visit(name.to_bytes(), self.base + symbol.st_value, symbol.st_size);
-                }
+            // SAFETY: `index` is below the symbol count.
+            let symbol = unsafe { &*(symbols as *const libc::Elf64_Sym).add(index) };
+            let is_function = symbol.st_info & 0xf == 2;
+            if is_function
+                && symbol.st_shndx != 0
+                && symbol.st_value != 0
+                && let Some(name) = strings.get(symbol.st_name as usize..)
+            {
+                visit(name, self.base + symbol.st_value, symbol.st_size);
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::stream::Stream;
 use crate::unwind::Unwinder;
 use crate::wire::{EventKind, MAGIC, Record};
 use std::cell::UnsafeCell;
+use std::ffi::CStr;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -182,8 +183,8 @@ impl Targets {
             {
                 let hook = Hook::ALL.into_iter().find(|h| h.prefixes().iter().any(|p| name.starts_with(p.as_bytes())));
                 targets.calls.extend(hook.map(|hook| (hook, (at, size))));
-            } else if contains(name, b"Pass3runER")
-                && let Some(pass) = std::str::from_utf8(name).ok().and_then(pass_of)
+            } else if names_run(name)
+                && let Some(pass) = CStr::from_bytes_until_nul(name).ok().and_then(|name| name.to_str().ok()).and_then(pass_of)
             {
                 targets.passes.push((pass, (at, size)));
             }
@@ -201,9 +202,21 @@ impl Targets {
     }
 }
 
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    // SAFETY: both are valid for their lengths.
-    !unsafe { libc::memmem(text.as_ptr().cast(), text.len(), part.as_ptr().cast(), part.len()) }.is_null()
+/// Whether a mangled name is that of a member `run` of a class whose name ends in `Pass`: steps from name to name by their
+/// lengths, so that most symbols are told by a dozen bytes.
+fn names_run(mangled: &[u8]) -> bool {
+    let Some(mut rest) = mangled.strip_prefix(b"_ZN") else { return false };
+    let mut last: &[u8] = b"";
+    loop {
+        let digits = rest.iter().take_while(|c| c.is_ascii_digit()).count();
+        let Some(length) = std::str::from_utf8(&rest[..digits]).ok().and_then(|d| d.parse::<usize>().ok()) else { return false };
+        let Some(name) = rest.get(digits..digits + length) else { return false };
+        rest = &rest[digits + length..];
+        if name == b"run" {
+            return last.ends_with(b"Pass") && rest.starts_with(b"ER");
+        }
+        last = name;
+    }
 }
 
 /// The pass whose `run` has this mangled name.
@@ -326,6 +339,10 @@ fn install_in(image: &Image, mut stream: Stream) {
             losses.push(format!("{} is not watched: {reason}", pass.name));
         }
     }
+    if let Err(reason) = pool.install() {
+        recorder.emit(&Record::Refused(format!("{} cannot be hooked: {reason}", image.path)));
+        return recorder.finish();
+    }
     recorder.emit(&Record::Header { major, library: image.path.clone(), losses });
     let owned = Owned { thread: this_thread(), recorder: UnsafeCell::new(recorder) };
     let _ = RECORDER.set(owned);
@@ -349,7 +366,10 @@ mod tests {
         let name = "_ZN4llvm8LICMPass3runERNS_4LoopERNS_15AnalysisManagerIS1_JRNS_27LoopStandardAnalysisResultsEEEES5_RNS_10LPMUpdaterE";
         let pass = pass_of(name).unwrap();
         assert_eq!((pass.name.as_str(), pass.unit, pass.watch), ("LICMPass", Unit::Loop, Watch::Observe));
+        assert!(names_run(name.as_bytes()));
         assert!(pass_of("_ZN4llvm11Instruction5cloneEv").is_none());
+        assert!(!names_run(b"_ZN4llvm11Instruction5cloneEv\0_ZN4llvm8LICMPass3runER"));
+        assert!(!names_run(b"_ZN4llvm8LICMPass4nameEv"));
         let float = pass_of("_ZN4llvm13Float2IntPass3runERNS_8FunctionERNS_15AnalysisManagerIS1_JEEE").unwrap();
         assert_eq!(float.name, "Float2IntPass");
         let printer = pass_of("_ZN4llvm17PrintFunctionPass3runERNS_8FunctionERNS_15AnalysisManagerIS1_JEEE").unwrap();

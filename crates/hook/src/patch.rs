@@ -62,6 +62,8 @@ pub enum When {
 pub struct Pool {
     at: u64,
     used: usize,
+    /// Jumps still to be written: where and where to.
+    jumps: Vec<(u64, u64)>,
 }
 
 impl Pool {
@@ -77,7 +79,7 @@ impl Pool {
             // SAFETY: a fresh anonymous mapping that replaces nothing.
             let at = unsafe { libc::mmap(hint as *mut libc::c_void, POOL, protection, flags, -1, 0) };
             // The first bytes are the switch that stubs ask before they do anything.
-            (at != libc::MAP_FAILED).then_some(Self { at: at as u64, used: 16 })
+            (at != libc::MAP_FAILED).then_some(Self { at: at as u64, used: 16, jumps: Vec::new() })
         })
     }
 
@@ -101,7 +103,7 @@ impl Pool {
         Some(at)
     }
 
-    /// Hooks `target` so that `before` runs first.
+    /// Hooks `target` so that `before` runs first, once [`Pool::install`] is called.
     pub fn observe(&mut self, target: u64, size: u64, before: BeforeFn, id: u32, when: When) -> Result<(), &'static str> {
         let trampoline = self.trampoline(target, size)?;
         let mut code = Vec::new();
@@ -115,10 +117,11 @@ impl Pool {
         code.extend(call_before(before, id));
         jump(&mut code, self.here(), trampoline, 0xe9);
         let stub = self.put(&code).ok_or("no room for stubs")?;
-        redirect(target, stub)
+        self.jumps.push((target, stub));
+        Ok(())
     }
 
-    /// Hooks a pass: `before`, the pass, `after`. Its arguments are all in registers.
+    /// Hooks a pass: `before`, the pass, `after`, once [`Pool::install`] is called. Its arguments are all in registers.
     pub fn surround(&mut self, target: u64, size: u64, before: BeforeFn, after: AfterFn, id: u32) -> Result<(), &'static str> {
         let trampoline = self.trampoline(target, size)?;
         let mut code = call_before(before, id);
@@ -131,7 +134,8 @@ impl Pool {
         code.extend((after as usize as u64).to_le_bytes());
         code.extend([0xff, 0xd0, 0x58, 0xc3]); // call rax; pop rax; ret
         let stub = self.put(&code).ok_or("no room for stubs")?;
-        redirect(target, stub)
+        self.jumps.push((target, stub));
+        Ok(())
     }
 
     /// Moves the first instructions of `target` elsewhere, followed by a jump to the rest.
@@ -163,6 +167,28 @@ impl Pool {
         jump(&mut code, self.here(), resume, 0xe9);
         self.put(&code).ok_or("no room for trampolines")
     }
+
+    /// Writes the jumps over the first bytes of all functions hooked. The text between the first and the last of them becomes
+    /// writable in one call: a call for each would split the mapping three hundred times, which costs more than the rest.
+    pub fn install(&mut self) -> Result<(), &'static str> {
+        let targets = self.jumps.iter().map(|(target, _)| *target);
+        let (Some(first), Some(last)) = (targets.clone().min(), targets.max()) else { return Ok(()) };
+        let (page, length) = (first & !0xfff, (last + JUMP as u64 - (first & !0xfff)) as usize);
+        // SAFETY: functions of one library lie in its one executable segment, private to this process; nothing executes them
+        // yet, since this runs before `main`.
+        let protect = |protection| unsafe { libc::mprotect(page as *mut libc::c_void, length, protection) == 0 };
+        if !protect(libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) {
+            return Err("its text cannot be made writable");
+        }
+        for (target, stub) in self.jumps.drain(..) {
+            let mut code = Vec::with_capacity(JUMP);
+            jump(&mut code, target, stub, 0xe9);
+            // SAFETY: the functions have at least as many bytes, and their pages are writable now.
+            unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), target as *mut u8, JUMP) };
+        }
+        protect(libc::PROT_READ | libc::PROT_EXEC);
+        Ok(())
+    }
 }
 
 /// Appends a jump or call with a 32-bit displacement; `start` is the address of the code's first byte.
@@ -182,22 +208,4 @@ fn call_before(before: BeforeFn, id: u32) -> Vec<u8> {
     code.extend([0xff, 0xd0, 0x48, 0x89, 0xdc]); // call rax; mov rsp, rbx
     code.extend(RESTORE);
     code
-}
-
-/// Writes the jump over the function's first bytes.
-fn redirect(target: u64, stub: u64) -> Result<(), &'static str> {
-    let page = target & !0xfff;
-    let length = (target + JUMP as u64 - page) as usize;
-    let mut code = Vec::with_capacity(JUMP);
-    jump(&mut code, target, stub, 0xe9);
-    // SAFETY: whole pages of libLLVM's text, private to this process; nothing executes them yet, since
-    // this runs before `main`.
-    unsafe {
-        if libc::mprotect(page as *mut libc::c_void, length, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) != 0 {
-            return Err("its page cannot be made writable");
-        }
-        std::ptr::copy_nonoverlapping(code.as_ptr(), target as *mut u8, JUMP);
-        libc::mprotect(page as *mut libc::c_void, length, libc::PROT_READ | libc::PROT_EXEC);
-    }
-    Ok(())
 }
