@@ -77,8 +77,6 @@ install: build
 check-extend:
 	scripts/check-extend
 
-# Licences, sources, wildcards and duplicates by deny.toml with nothing installed, and cargo-deny with its
-# advisories where it is (`cargo install --locked cargo-deny`).
+# Licences, sources, bans and advisories by deny.toml, with cargo-deny, which is built once where it is missing.
 audit:
 	scripts/audit
-	@if $(CARGO) deny --version > /dev/null 2>&1; then $(CARGO) deny check; else echo "cargo-deny is not installed: no advisories were checked"; fi

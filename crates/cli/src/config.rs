@@ -127,4 +127,21 @@ mod tests {
         assert_eq!(value(&["t", "hunt", "--cc", "tcc"], "cc"), ["tcc"]);
         assert_eq!(value(&["t", "hunt"], "jobs"), ["3"]);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_a_file_says_it_is_applied_or_refused(
+            lines in proptest::collection::vec("(cc|opt|cflags|engine|generator|jobs|db|limits|\\[limits\\]|max_steps|seconds|[a-z]{1,3})( ?= ?(-?[0-9]{1,20}|\\[\\]|\\[?\"-?[a-zA-Z0-9,]{0,6}\"\\]?|true|\\{))?", 0..6)
+        ) {
+            let command = || {
+                let flag = |name: &'static str| clap::Arg::new(name).long(name).action(clap::ArgAction::Append);
+                clap::Command::new("t").subcommand(clap::Command::new("hunt").args(["cc", "opt", "cflags"].map(flag)).arg(clap::Arg::new("jobs").long("jobs")))
+            };
+            if let Ok(config) = toml::from_str::<Config>(&lines.join("\n")) {
+                let matches = apply(&config, command()).try_get_matches_from(["t", "hunt"]).unwrap();
+                let given = matches.subcommand().unwrap().1.get_many::<String>("cc").map(|values| values.cloned().collect::<Vec<_>>());
+                proptest::prop_assert_eq!(given.unwrap_or_default(), config.cc);
+            }
+        }
+    }
 }

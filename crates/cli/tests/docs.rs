@@ -60,6 +60,19 @@ fn the_book_has_every_page_and_no_other() {
 }
 
 #[test]
+fn the_book_builds_a_page_for_every_chapter() {
+    let out = tempfile::tempdir().unwrap();
+    let mut book = mdbook_driver::MDBook::load(root().join("docs")).unwrap();
+    book.config.build.build_dir = out.path().to_owned();
+    book.build().unwrap();
+    for page in pages().into_iter().filter(|page| page != "SUMMARY.md") {
+        let built = out.path().join(&page).with_extension("html");
+        let text = std::fs::read_to_string(&built).unwrap_or_else(|e| panic!("{}: {e}", built.display()));
+        assert!(text.contains("<main>"), "{page} is empty");
+    }
+}
+
+#[test]
 fn no_link_is_dead() {
     let mut files: Vec<String> = pages().into_iter().map(|page| format!("docs/{page}")).collect();
     files.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md"].map(str::to_owned));

@@ -214,4 +214,30 @@ mod tests {
         assert_eq!(key("12.2.0"), key("12.3.0"));
         assert_ne!(key("12.2.0"), key("13.1.0"));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn a_damaged_baseline_is_refused_or_read_and_never_trusted_blindly(at in 0usize..400, byte in proptest::num::u8::ANY, cut in 0usize..400) {
+            let sound = format!(
+                "{{\"schema\":\"{SCHEMA}\",\"known\":[{{\"program\":\"a.c\",\"build\":\"gcc 12 -O2\",\"invariant\":\"line\",\"line\":3,\"text\":\"x\",\"function\":\"f\"}}],\
+                 \"unchecked\":[{{\"program\":\"b.c\",\"build\":\"gcc 12 -O2\",\"kind\":\"hang\"}}]}}"
+            );
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("baseline.json");
+            std::fs::write(&path, &sound).unwrap();
+            let read = Baseline::read(&path).unwrap();
+            proptest::prop_assert_eq!((read.known(), read.unchecked()), (1, 1));
+            let mut bytes = sound.into_bytes();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            bytes.truncate(bytes.len() - cut % bytes.len());
+            std::fs::write(&path, bytes).unwrap();
+            if let Ok(mut read) = Baseline::read(&path) {
+                proptest::prop_assert_eq!(read.gone(&[]), 0);
+                // Programs that are not there are no longer known.
+                read.replace(&[]);
+                proptest::prop_assert_eq!((read.known(), read.unchecked()), (0, 0));
+            }
+        }
+    }
 }
