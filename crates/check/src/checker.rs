@@ -264,16 +264,51 @@ impl Checker {
     /// Judges a build of the reference's program that was compiled elsewhere at `opt` (pass bisection needs
     /// the compiler's own output, and builds by itself).
     pub fn check_build(&self, reference: &Reference, binary: &Path, opt: OptLevel) -> Result<CheckRun, CheckError> {
-        let float_math = if opt == OptLevel::Ofast { FloatMath::Relaxed } else { FloatMath::Exact };
-        self.judge_binary(reference, binary, opt, float_math)
+        self.judge_binary(reference, binary, opt, float_math(opt))
+    }
+
+    /// Compiles at -O0 and runs that build, without tracing it: all that wrong code is compared with.
+    pub fn expected_behaviour(&self, program: &Program, compiler: &Compiler) -> Result<Behaviour, CheckError> {
+        let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
+        let (binary, ..) = self.compile(program, compiler, OptLevel::O0, &[], &scratch)?;
+        Behaviour::observe(&binary, &self.options.args, &self.options.limits)
+    }
+
+    /// Runs a build of the program compiled at `opt` without tracing it; behaving differently is an error.
+    pub fn check_behaviour(&self, expected: &Behaviour, binary: &Path, opt: OptLevel) -> Result<(), CheckError> {
+        self.compare_behaviour(expected, binary, &self.options.args, opt, float_math(opt))
+    }
+
+    fn compare_behaviour(
+        &self,
+        expected: &Behaviour,
+        binary: &Path,
+        args: &[String],
+        opt: OptLevel,
+        float_math: FloatMath,
+    ) -> Result<(), CheckError> {
+        let wrong = |actual: String| Err(CheckError::WrongCode { opt, expected: expected.summary(), actual });
+        match (Behaviour::observe(binary, args, &self.options.limits), float_math) {
+            (Ok(behaviour), FloatMath::Exact) if behaviour != *expected => wrong(behaviour.summary()),
+            // The reference ended by itself, so a crash, an endless loop or a flood of output is this build's doing: most programs
+            // that test a compiler abort when they find a wrong result.
+            (Err(CheckError::BadProgram { reason }), FloatMath::Exact) => wrong(format!("a program that {reason}")),
+            (behaviour, _) => behaviour.map(drop),
+        }
     }
 
     fn judge_binary(&self, reference: &Reference, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<CheckRun, CheckError> {
         let info = DebugInfo::read(binary)?;
-        let behaviour = Behaviour::observe(binary, &reference.args, &self.options.limits)?;
-        if behaviour != reference.behaviour && float_math == FloatMath::Exact {
-            return Err(CheckError::WrongCode { opt, expected: reference.behaviour.summary(), actual: behaviour.summary() });
-        }
+        let wrong = |actual: String| CheckError::WrongCode { opt, expected: reference.behaviour.summary(), actual };
+        match Behaviour::observe(binary, &reference.args, &self.options.limits) {
+            Ok(behaviour) if behaviour != reference.behaviour && float_math == FloatMath::Exact => return Err(wrong(behaviour.summary())),
+            // The reference ended by itself, so a crash, an endless loop or a flood of output is this build's doing: most programs
+            // that test a compiler abort when they find a wrong result.
+            Err(CheckError::BadProgram { reason }) if float_math == FloatMath::Exact => {
+                return Err(wrong(format!("a program that {reason}")));
+            }
+            other => other?,
+        };
         let mut optimized = Digest::new(Role::Optimized);
         let summary = self.trace(binary, &reference.user_files, &reference.args, &mut optimized)?;
         let optimized_facts = facts::of_optimized(&info);
@@ -354,6 +389,11 @@ impl Checker {
 }
 
 /// Lines as digests name them: the two builds of a pair may come from different directories.
+/// What a level alone allows; flags may allow more.
+fn float_math(opt: OptLevel) -> FloatMath {
+    if opt == OptLevel::Ofast { FloatMath::Relaxed } else { FloatMath::Exact }
+}
+
 fn by_base_name(lines: BTreeSet<LineKey>) -> BTreeSet<LineKey> {
     lines.into_iter().map(|l| LineKey { file: FileName::new(l.file.base()), line: l.line }).collect()
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use trueline_check::{CheckError, CheckOptions, CheckRun, Checker, Reference, Strictness};
+use trueline_check::{Behaviour, CheckError, CheckOptions, CheckRun, Checker, Reference, Strictness};
 use trueline_model::{EngineKind, Fault, Invariant, Language, OptLevel, Origin, Policy, Program, Violation};
 use trueline_toolchain::{BuildError, CompileRequest, Compiler, Limits, Scratch};
 use trueline_triage::{Presence, Probe, ProbeError, Probed, Setting, crash_key};
@@ -36,13 +36,26 @@ pub struct Judged {
     pub log: String,
 }
 
-type Key = (PathBuf, OptLevel, Vec<String>);
+type Key = (PathBuf, OptLevel, Vec<String>, Depth);
+
+/// How far a build is followed. No further than the fault needs: a program without `main` can crash a compiler, and one
+/// that is miscompiled need not be traceable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Depth {
+    /// To an object: crashes and hangs of the compiler.
+    Compile,
+    /// The program is run: wrong code.
+    Run,
+    /// It is traced: broken invariants.
+    Trace,
+}
 
 /// Builds and judges one program.
 pub struct Judge {
     program: Program,
     checker: Checker,
     references: Mutex<HashMap<PathBuf, Arc<Result<Reference, String>>>>,
+    behaviours: Mutex<HashMap<PathBuf, Result<Behaviour, String>>>,
     judged: Mutex<HashMap<Key, Arc<Judged>>>,
 }
 
@@ -72,7 +85,7 @@ impl Judge {
     /// A judge of one program.
     pub fn new(program: Program, looking: &Looking) -> anyhow::Result<Self> {
         let checker = Checker::new(check_options(looking))?;
-        Ok(Self { program, checker, references: Mutex::default(), judged: Mutex::default() })
+        Ok(Self { program, checker, references: Mutex::default(), behaviours: Mutex::default(), judged: Mutex::default() })
     }
 
     /// The -O0 side for a compiler, made once.
@@ -82,24 +95,42 @@ impl Judge {
         Arc::clone(references.entry(compiler.id.path.clone()).or_insert_with(make))
     }
 
-    /// Builds and judges, or remembers.
+    /// How the -O0 build of a compiler behaves, asked once.
+    fn behaviour(&self, compiler: &Compiler) -> Result<Behaviour, String> {
+        let mut behaviours = self.behaviours.lock().unwrap_or_else(|e| e.into_inner());
+        let make = || self.checker.expected_behaviour(&self.program, compiler).map_err(|e| e.to_string());
+        behaviours.entry(compiler.id.path.clone()).or_insert_with(make).clone()
+    }
+
+    /// Builds, traces and judges, or remembers.
     pub fn judge(&self, setting: &Setting, flags: &[String]) -> Result<Arc<Judged>, ProbeError> {
-        let key = (setting.compiler.id.path.clone(), setting.opt, flags.to_vec());
+        self.judge_to(Depth::Trace, setting, flags)
+    }
+
+    fn judge_to(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Arc<Judged>, ProbeError> {
+        let key = (setting.compiler.id.path.clone(), setting.opt, flags.to_vec(), depth);
         if let Some(known) = self.judged.lock().unwrap_or_else(|e| e.into_inner()).get(&key) {
             return Ok(Arc::clone(known));
         }
-        let judged = Arc::new(self.judge_anew(setting, flags)?);
+        let judged = Arc::new(self.build_and_look(depth, setting, flags)?);
         self.judged.lock().unwrap_or_else(|e| e.into_inner()).insert(key, Arc::clone(&judged));
         Ok(judged)
     }
 
     /// Builds and judges, whatever is remembered.
     pub fn judge_anew(&self, setting: &Setting, flags: &[String]) -> Result<Judged, ProbeError> {
+        self.build_and_look(Depth::Trace, setting, flags)
+    }
+
+    fn build_and_look(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Judged, ProbeError> {
         let failed = |what: &str, error: std::io::Error| ProbeError(format!("{what}: {error}"));
         let scratch = Scratch::new().map_err(|e| failed("no temporary directory", e))?;
         let source = scratch.write(&self.program.name, &self.program.source).map_err(|e| failed("cannot write the program", e))?;
         let mut request = CompileRequest::new(source, self.program.language, setting.opt, scratch.join("a.out"));
         request = request.flags(self.program.cflags.iter().chain(flags));
+        if depth == Depth::Compile && self.program.language == Language::C {
+            request = request.flags(["-c"]);
+        }
         request.limits = Limits::seconds(LIMIT);
         let bare = |command: &str| command.replace(&format!("{}/", scratch.path().display()), "");
         let command = setting.compiler.compile_job(&request).map(|job| bare(&job.command_line())).unwrap_or_default();
@@ -114,21 +145,26 @@ impl Judge {
             }
             Err(error) => return Ok(Judged { shown: Shown::Unjudged(error.to_string()), command, log: String::new() }),
         };
-        let reference = self.reference(&setting.compiler);
-        let shown = match &*reference {
-            Err(reason) => Shown::Unjudged(format!("at -O0: {reason}")),
-            Ok(reference) => self.look(reference, &build.binary, setting.opt)?,
+        let shown = match depth {
+            Depth::Compile => Shown::Violations(Vec::new()),
+            Depth::Run => self.run(setting, &build.binary)?,
+            Depth::Trace => match &*self.reference(&setting.compiler) {
+                Ok(reference) => shown(self.checker.check_build(reference, &build.binary, setting.opt).map(|run| run.violations))?,
+                // What cannot be traced may still be miscompiled.
+                Err(reason) => match self.run(setting, &build.binary)? {
+                    Shown::Violations(_) => Shown::Unjudged(format!("at -O0: {reason}")),
+                    other => other,
+                },
+            },
         };
         // The binary goes with the scratch directory; whoever asks other readers builds it again.
         Ok(Judged { shown, command, log: build.stderr })
     }
 
-    fn look(&self, reference: &Reference, binary: &Path, opt: OptLevel) -> Result<Shown, ProbeError> {
-        match self.checker.check_build(reference, binary, opt) {
-            Ok(run) => Ok(Shown::Violations(run.violations)),
-            Err(CheckError::WrongCode { expected, actual, .. }) => Ok(Shown::Other(Fault::WrongCode { expected, actual })),
-            Err(error @ (CheckError::Tool(_) | CheckError::Io { .. })) => Err(ProbeError(error.to_string())),
-            Err(error) => Ok(Shown::Unjudged(error.to_string())),
+    fn run(&self, setting: &Setting, binary: &Path) -> Result<Shown, ProbeError> {
+        match self.behaviour(&setting.compiler) {
+            Ok(expected) => shown(self.checker.check_behaviour(&expected, binary, setting.opt).map(|()| Vec::new())),
+            Err(reason) => Ok(Shown::Unjudged(format!("at -O0: {reason}"))),
         }
     }
 
@@ -140,11 +176,29 @@ impl Judge {
     }
 }
 
+/// What a check says about a build; trouble with tools is no answer.
+fn shown(result: Result<Vec<Violation>, CheckError>) -> Result<Shown, ProbeError> {
+    match result {
+        Ok(violations) => Ok(Shown::Violations(violations)),
+        Err(CheckError::WrongCode { expected, actual, .. }) => Ok(Shown::Other(Fault::WrongCode { expected, actual })),
+        Err(error @ (CheckError::Tool(_) | CheckError::Io { .. })) => Err(ProbeError(error.to_string())),
+        Err(error) => Ok(Shown::Unjudged(error.to_string())),
+    }
+}
+
 /// The fault that a search follows.
 #[derive(Clone, Debug)]
 pub struct Sought(pub Fault);
 
 impl Sought {
+    fn depth(&self) -> Depth {
+        match self.0 {
+            Fault::Crash { .. } | Fault::Hang { .. } => Depth::Compile,
+            Fault::WrongCode { .. } => Depth::Run,
+            Fault::Violation(_) => Depth::Trace,
+        }
+    }
+
     /// Whether a build shows it.
     pub fn presence(&self, shown: &Shown) -> Presence {
         let said = |yes: bool| if yes { Presence::Present } else { Presence::Absent };
@@ -177,7 +231,7 @@ pub struct FaultProbe<'a> {
 
 impl Probe for FaultProbe<'_> {
     fn probe(&self, setting: &Setting, flags: &[String]) -> Result<Probed, ProbeError> {
-        let judged = self.judge.judge(setting, flags)?;
+        let judged = self.judge.judge_to(self.sought.depth(), setting, flags)?;
         Ok(Probed { presence: self.sought.presence(&judged.shown), command: judged.command.clone(), log: judged.log.clone() })
     }
 

@@ -33,6 +33,38 @@ fn merged_returns_come_out_as_an_enabling_pass_and_as_a_known_bug() {
 }
 
 #[test]
+fn a_build_that_aborts_where_the_reference_does_not_is_wrong_code_with_a_pass() {
+    if !have(&["gcc-12", "gdb"]) {
+        return;
+    }
+    let path = program("diagonal.c");
+    let args = [
+        "triage",
+        path.to_str().unwrap(),
+        "--cc",
+        "gcc-12",
+        "--opt=-O3",
+        "--cflag=-msse4.2",
+        "--versions",
+        "none",
+        "--no-readers",
+        "--json",
+    ];
+    let document = json(&trueline(&args));
+    let finding = &document["findings"][0];
+    assert_eq!(finding["kind"], "wrong-code", "{document:#}");
+    assert!(["guilty", "enabling", "set"].contains(&finding["pass"]["role"].as_str().unwrap()), "{document:#}");
+    // The printed commands are what a stranger would run: one program aborts, the other does not.
+    let place = tempfile::tempdir().unwrap();
+    std::fs::copy(&path, place.path().join("diagonal.c")).unwrap();
+    for (command, is_well) in [("with", false), ("without", true)] {
+        let line = format!("{} && ./a.out", finding["pass"][command].as_str().unwrap());
+        let ended = Command::new("sh").args(["-c", &line]).current_dir(&place).status().unwrap();
+        assert_eq!(ended.success(), is_well, "{line}");
+    }
+}
+
+#[test]
 fn a_clang_bisection_names_the_guilty_execution_within_its_budget() {
     if !have(&["clang-16", "gdb"]) {
         return;
