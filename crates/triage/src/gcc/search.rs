@@ -168,7 +168,9 @@ impl Search<'_, '_> {
             Presence::Unjudged(reason) => {
                 let evidence =
                     format!("switching everything off gives a build that cannot be judged ({reason}), and nothing less hides it");
-                Attribution::without_pass(PassRole::Unswitchable, Show::new(&self.full.command), evidence)
+                // Not the build that listed all passes: whoever runs the command wants to see the fault alone.
+                let plain = self.cached.probe(self.setting, &[])?;
+                Attribution::without_pass(PassRole::Unswitchable, Show::new(&plain.command), evidence)
             }
             _ => {
                 let evidence = format!("present with all {} optional transformations switched off", all.len());
