@@ -288,8 +288,11 @@ impl Checker {
         float_math: FloatMath,
     ) -> Result<(), CheckError> {
         let wrong = |actual: String| Err(CheckError::WrongCode { opt, expected: expected.summary(), actual });
-        match (Behaviour::observe(binary, args, &self.options.limits), float_math) {
-            (Ok(behaviour), FloatMath::Exact) if behaviour != *expected => wrong(behaviour.summary()),
+        // An endless loop need not be watched for minutes when the reference took a millisecond.
+        let cpu = (expected.cpu * MOST_CPU_OVER_REFERENCE).max(LEAST_CPU).min(self.options.limits.cpu);
+        let limits = Limits { cpu, ..self.options.limits.clone() };
+        match (Behaviour::observe(binary, args, &limits), float_math) {
+            (Ok(behaviour), FloatMath::Exact) if !behaviour.same_as(expected) => wrong(behaviour.summary()),
             // The reference ended by itself, so a crash, an endless loop or a flood of output is this build's doing: most programs
             // that test a compiler abort when they find a wrong result.
             (Err(CheckError::BadProgram { reason }), FloatMath::Exact) => wrong(format!("a program that {reason}")),
@@ -299,16 +302,7 @@ impl Checker {
 
     fn judge_binary(&self, reference: &Reference, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<CheckRun, CheckError> {
         let info = DebugInfo::read(binary)?;
-        let wrong = |actual: String| CheckError::WrongCode { opt, expected: reference.behaviour.summary(), actual };
-        match Behaviour::observe(binary, &reference.args, &self.options.limits) {
-            Ok(behaviour) if behaviour != reference.behaviour && float_math == FloatMath::Exact => return Err(wrong(behaviour.summary())),
-            // The reference ended by itself, so a crash, an endless loop or a flood of output is this build's doing: most programs
-            // that test a compiler abort when they find a wrong result.
-            Err(CheckError::BadProgram { reason }) if float_math == FloatMath::Exact => {
-                return Err(wrong(format!("a program that {reason}")));
-            }
-            other => other?,
-        };
+        self.compare_behaviour(&reference.behaviour, binary, &reference.args, opt, float_math)?;
         let mut optimized = Digest::new(Role::Optimized);
         let summary = self.trace(binary, &reference.user_files, &reference.args, &mut optimized)?;
         let optimized_facts = facts::of_optimized(&info);
@@ -389,6 +383,10 @@ impl Checker {
 }
 
 /// Lines as digests name them: the two builds of a pair may come from different directories.
+/// CPU time that an optimized build may take: this many times what the reference took, and at least some seconds.
+const MOST_CPU_OVER_REFERENCE: u32 = 20;
+const LEAST_CPU: Duration = Duration::from_secs(3);
+
 /// What a level alone allows; flags may allow more.
 fn float_math(opt: OptLevel) -> FloatMath {
     if opt == OptLevel::Ofast { FloatMath::Relaxed } else { FloatMath::Exact }

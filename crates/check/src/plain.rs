@@ -7,6 +7,7 @@
 use crate::CheckError;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::time::Duration;
 use trueline_toolchain::{Confinement, Exit, Job, Limits};
 
 /// Most output a program may print.
@@ -15,15 +16,22 @@ const MOST_OUTPUT: usize = 16 << 20;
 const BAIT: &[u8] = b"trueline\n";
 
 /// How a program ended and what it printed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Behaviour {
     /// Its exit code.
     pub code: i32,
     /// Its standard output.
     pub output: Vec<u8>,
+    /// CPU time it took, which is no part of the comparison.
+    pub cpu: Duration,
 }
 
 impl Behaviour {
+    /// Whether two runs end and print the same.
+    pub fn same_as(&self, other: &Self) -> bool {
+        (self.code, &self.output) == (other.code, &other.output)
+    }
+
     /// For people: the exit code and the first line.
     pub fn summary(&self) -> String {
         let text = String::from_utf8_lossy(&self.output);
@@ -46,9 +54,9 @@ impl Behaviour {
         let read = rest != BAIT;
         match outcome.exit {
             _ if read => Err(bad("reads its standard input".to_owned())),
-            Exit::Code(code) => Ok(Self { code, output: outcome.stdout }),
+            Exit::Code(code) => Ok(Self { code, output: outcome.stdout, cpu: outcome.cpu }),
             Exit::Signal(signal) => Err(bad(format!("is ended by signal {signal} ({})", signal_name(signal)))),
-            Exit::TimedOut => Err(bad(format!("did not finish within {} s", limits.wall.as_secs()))),
+            Exit::TimedOut => Err(bad(format!("did not finish within {} s", limits.wall.min(limits.cpu).as_secs()))),
             Exit::TooMuchOutput | Exit::Stopped => Err(bad(format!("prints more than {} MB", MOST_OUTPUT >> 20))),
         }
     }
