@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use trueline_coverage::{GcovCoverage, StockCoverage};
 use trueline_isolate::{
     Aggregate, Event, Level, Report, Search, Setting, Strategy, SwitchWitness, Switchboard, bisected_pass, compiler_switches,
-    switch_witnesses,
+    debug_counters, switch_witnesses,
 };
 use trueline_model::{Coverage, CoverageSet, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{Compiler, Limits, cpu_time, find_compiler};
@@ -156,6 +156,16 @@ impl Watched {
         };
         GuiltyPass { pass, file }
     }
+
+    /// For each switch the files that ask the debug counter it turns; none for other switches.
+    fn counter_files(&self, compiler: &Compiler, switches: &[SwitchWitness]) -> Vec<Vec<String>> {
+        let counter = |flag: &str| Some(flag.strip_prefix("-fdbg-cnt=")?.split_once(':')?.0.to_owned());
+        let turned: Vec<Option<String>> = switches.iter().map(|switch| counter(&switch.flag)).collect();
+        let Self::Stock(stock) = self else { return vec![Vec::new(); switches.len()] };
+        let known = if turned.iter().any(Option::is_some) { debug_counters(compiler).unwrap_or_default() } else { Vec::new() };
+        let files = |name: String| Some(stock.files_of_counter(known.iter().position(|k| *k == name)? as u32));
+        turned.into_iter().map(|name| name.and_then(files).unwrap_or_default()).collect()
+    }
 }
 
 /// Runs the command.
@@ -201,6 +211,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         case: &case,
         found: &found,
         switches: &switches,
+        counter_files: &watched.counter_files(&compiler, &switches),
         guilty: &guilty,
         ranking: &ranking,
         cpu: cpu_time() - started.1,

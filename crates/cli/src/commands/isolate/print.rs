@@ -15,6 +15,8 @@ pub struct Outcome<'a> {
     pub case: &'a Case,
     pub found: &'a Found,
     pub switches: &'a [SwitchWitness],
+    /// For each switch the files that ask its debug counter.
+    pub counter_files: &'a [Vec<String>],
     pub guilty: &'a [GuiltyPass],
     pub ranking: &'a [Suspect],
     pub cpu: Duration,
@@ -122,7 +124,10 @@ impl Outcome<'_> {
         }
         if !self.switches.is_empty() {
             println!("\nIt passes with any one of these:");
-            self.switches.iter().for_each(|s| println!("  {}", s.flag));
+            for (switch, files) in self.switches.iter().zip(self.counter_files) {
+                let asked = if files.is_empty() { String::new() } else { format!("  (asked in {})", files.join(", ")) };
+                println!("  {}{asked}", switch.flag);
+            }
         }
         if found.witnesses.is_empty() && !self.ranking.is_empty() {
             println!("\nNo mutation makes it pass: the ranking compares it with switches, other levels and passing programs alone.");
