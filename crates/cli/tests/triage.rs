@@ -65,6 +65,24 @@ fn a_build_that_aborts_where_the_reference_does_not_is_wrong_code_with_a_pass() 
 }
 
 #[test]
+fn a_crash_of_the_vectorizer_is_explained_and_reduced_without_a_main() {
+    if !have(&["gcc-12", "gdb"]) {
+        return;
+    }
+    let path = program("vectorizer-crash.c");
+    let args = ["triage", path.to_str().unwrap(), "--cc", "gcc-12", "--opt=-O3", "--versions", "none", "--no-readers", "--json"];
+    let document = json(&trueline(&args));
+    let finding = &document["findings"][0];
+    assert_eq!((finding["kind"].as_str(), finding["pass"]["name"].as_str()), (Some("crash"), Some("tree-vect")), "{document:#}");
+    let place = tempfile::tempdir().unwrap();
+    let small = place.path().join("small.c");
+    let args =
+        ["reduce", path.to_str().unwrap(), "--cc", "gcc-12", "--opt=-O3", "--any-pass", "--tool", "builtin", "--time", "10", "--json"];
+    let reduced = json(&trueline(&[&args[..], &["-o", small.to_str().unwrap()]].concat()));
+    assert_eq!((reduced["shows"].as_bool(), reduced["invalid"].is_null()), (Some(true), true), "{reduced:#}");
+}
+
+#[test]
 fn a_clang_bisection_names_the_guilty_execution_within_its_budget() {
     if !have(&["clang-16", "gdb"]) {
         return;

@@ -76,6 +76,8 @@ enum Thoroughness {
     Whole,
     /// One build and one run.
     Quick,
+    /// No build: what a front end can tell.
+    Unrun,
 }
 
 const UBSAN_ASAN: [&str; 3] = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"];
@@ -119,6 +121,13 @@ impl Filter {
         self
     }
 
+    /// Runs nothing and asks only what a front end can tell: for programs that crash a compiler, which no program may do, and
+    /// which often have no `main`.
+    pub fn unrun(mut self) -> Self {
+        self.thoroughness = Thoroughness::Unrun;
+        self
+    }
+
     /// Sets how long a program may run.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
@@ -139,6 +148,9 @@ impl Filter {
         let scratch = Scratch::new().map_err(|e| SeamError(format!("no temporary directory: {e}")))?;
         let source = scratch.write(&program.name, &program.source).map_err(|e| SeamError(format!("cannot write a program: {e}")))?;
         if program.language == Language::Rust {
+            if self.thoroughness == Thoroughness::Unrun {
+                return Ok(None);
+            }
             let Some(rustc) = &self.rustc else { return Ok(None) };
             return self.sanitized(rustc, program, &source, &scratch, "rustc", (&[], OptLevel::O1));
         }
@@ -147,8 +159,12 @@ impl Filter {
         {
             return Ok(Some(Rejection::DoesNotBuild(line)));
         }
-        if let (Thoroughness::Quick, Some(clang)) = (self.thoroughness, &self.clang) {
-            return self.sanitized(clang, program, &source, &scratch, "clang", (&UBSAN_MSAN, self.memory_level));
+        match (self.thoroughness, &self.clang) {
+            (Thoroughness::Unrun, _) => return Ok(None),
+            (Thoroughness::Quick, Some(clang)) => {
+                return self.sanitized(clang, program, &source, &scratch, "clang", (&UBSAN_MSAN, self.memory_level));
+            }
+            (Thoroughness::Whole | Thoroughness::Quick, _) => {}
         }
         if let Some(gcc) = &self.gcc
             && let Some(rejection) = self.sanitized(gcc, program, &source, &scratch, "gcc", (&UBSAN_ASAN, OptLevel::O1))?

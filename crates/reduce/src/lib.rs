@@ -14,7 +14,7 @@ mod script;
 
 pub use builtin::Builtin;
 pub use external::{External, ExternalTool};
-pub use script::{ScriptSpec, interesting_script};
+pub use script::{Demand, ScriptSpec, interesting_script};
 
 use std::ops::ControlFlow;
 use trueline_model::SeamError;

@@ -1,5 +1,15 @@
 //! `interesting.sh`: the question a reducer asks, as a script that others can run.
 
+/// What a program must be, apart from showing the fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Demand {
+    /// Free of undefined behaviour, as far as sanitizers tell.
+    #[default]
+    Sane,
+    /// Accepted by a compiler's front end: no program may crash a compiler, and it need not have a `main`.
+    Compiles,
+}
+
 /// What the script asks for.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptSpec {
@@ -15,6 +25,8 @@ pub struct ScriptSpec {
     pub lints: Vec<String>,
     /// The compiler whose sanitizers are asked (a clang for MSan), empty for none.
     pub clang: String,
+    /// What the program must be.
+    pub demand: Demand,
 }
 
 /// The script's text. Cheap questions come first: does it compile, is it still valid under UBSan, ASan and
@@ -28,17 +40,17 @@ pub fn interesting_script(spec: &ScriptSpec) -> String {
     );
     script.push_str(&format!("TRUELINE=${{TRUELINE:-{}}}\nCLANG=${{CLANG:-{}}}\nFILE={}\n", spec.trueline, spec.clang, quote(&spec.file)));
     let cflags = words(&spec.cflags);
-    let sanitize = !spec.clang.is_empty();
+    let has_clang = !spec.clang.is_empty();
     // A reducer loves programs that read what was never written or call what was never declared.
     let lints: String = spec.lints.iter().map(|l| format!(" -Werror={l}")).collect();
-    if sanitize {
+    if has_clang {
         script.push_str(&format!(
             "work=$(mktemp -d) || exit 1\ntrap 'rm -rf \"$work\"' EXIT\n\
              \"$CLANG\" {cflags} -fsyntax-only -Wno-everything{lints} \"$FILE\" 2>/dev/null || exit 1\n"
         ));
     }
     script.push_str(&format!("\"$TRUELINE\" triage \"$FILE\" {} >/dev/null 2>&1 || exit 1\n", words(&spec.arguments)));
-    if sanitize {
+    if has_clang && spec.demand == Demand::Sane {
         script.push_str(&format!(
             "# Without optimization, or uninitialized values are gone before the sanitizer sees them.\n\
              for sanitizer in undefined,address memory; do\n  \

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trueline_generate::Filter;
 use trueline_model::{Answer, EngineKind, Fault, FindingId, Interesting, OptLevel, Policy, Program, SeamError};
-use trueline_reduce::{Builtin, External, ExternalTool, Progress, ReduceEnd, ReduceError, Reduced, Watch, count_lines};
+use trueline_reduce::{Builtin, Demand, External, ExternalTool, Progress, ReduceEnd, ReduceError, Reduced, Watch, count_lines};
 use trueline_store::Store;
 use trueline_toolchain::{ToolKind, find_compiler, find_tool};
 use trueline_triage::Setting;
@@ -110,9 +110,20 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     // A fresh look, with nothing remembered: what is written out must show the fault and be valid.
     let fresh = Program { source: reduced.text.clone(), ..program.clone() };
     let shows = shows_expected(fresh.clone(), &looking, &setting, &kind, pass.as_deref())?;
-    let invalid = Filter::find().strict().linted(&program).judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
+    let invalid = filter_of(&kind, &program).judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
     report(&args, &program, &reduced, &output, &kind, pass.as_deref(), started, (shows, invalid.map(|r| r.to_string())))?;
     Ok(Ending::Clean)
+}
+
+/// What a program must be to count as one that shows such a fault.
+pub fn demand_of(kind: &str) -> Demand {
+    if matches!(kind, "crash" | "hang") { Demand::Compiles } else { Demand::Sane }
+}
+
+/// The filter for what a reduction of `program` leaves.
+fn filter_of(kind: &str, program: &Program) -> Filter {
+    let filter = Filter::find().strict().linted(program);
+    if demand_of(kind) == Demand::Sane { filter } else { filter.unrun() }
 }
 
 /// The share of the time that our own reducer may take before an external one gets its turn.
@@ -121,8 +132,8 @@ const OWN_SHARE: f64 = 0.7;
 /// Reduces a self-contained program with the tool chosen, or the best one that is there.
 pub fn shrink(program: &Program, aim: &Aim, tool: Option<ToolChoice>, time: Duration, watch: &Watch<'_>) -> Result<Reduced, ReduceError> {
     let tool = tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { ToolChoice::Cvise } else { ToolChoice::Builtin });
-    let strict = Filter::find().strict().linted(program);
-    let quick = strict.clone().quick();
+    let strict = filter_of(&aim.kind, program);
+    let quick = if demand_of(&aim.kind) == Demand::Sane { strict.clone().quick() } else { strict.clone() };
     let own = |watch| Builtin { interesting: aim, validity: &strict, quick: &quick, watch };
     if tool == ToolChoice::Builtin {
         return own(watch).reduce(program);
@@ -297,7 +308,11 @@ fn report(
     }
     println!("{}: {from} → {to} lines, {end} after {:.0} s", output.display(), started.elapsed().as_secs_f64());
     let pass = pass.map_or(String::new(), |p| format!(", {p} behind it"));
-    println!("  a fresh look: {kind} violation {}{pass}", if shows { "shows" } else { "does NOT show" });
-    println!("  sanitizers:   {}", invalid.as_deref().unwrap_or("clean"));
+    let what = if matches!(kind, "crash" | "hang" | "wrong-code") { kind.to_owned() } else { format!("{kind} violation") };
+    println!("  a fresh look: {what} {}{pass}", if shows { "shows" } else { "does NOT show" });
+    match demand_of(kind) {
+        Demand::Sane => println!("  sanitizers:   {}", invalid.as_deref().unwrap_or("clean")),
+        Demand::Compiles => println!("  front end:    {}", invalid.as_deref().unwrap_or("accepts it; nothing was run")),
+    }
     Ok(())
 }

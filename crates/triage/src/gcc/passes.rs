@@ -155,6 +155,10 @@ const ANALYSES: [&str; 28] = [
     "analyzer",
 ];
 
+/// Passes that transform, although others are listed below them: the vectorizer has a clean-up of its own. All other containers
+/// do nothing but hold passes.
+const WORKING_CONTAINERS: [&str; 1] = ["vect"];
+
 /// Reads what `-fdump-passes` prints: the passes that run, in pipeline order.
 pub fn parse_pass_dump(dump: &str) -> Vec<GccPass> {
     let rows: Vec<(usize, &str, bool)> = dump.lines().filter_map(row).collect();
@@ -178,7 +182,7 @@ pub fn parse_pass_dump(dump: &str) -> Vec<GccPass> {
         if name.contains(' ') {
             continue;
         }
-        let kind = if is_container { PassKind::Mandatory } else { kind_of(name) };
+        let kind = if is_container && !WORKING_CONTAINERS.contains(&name) { PassKind::Mandatory } else { kind_of(name) };
         passes.push(GccPass { family: family.to_owned(), name: name.to_owned(), kind });
     }
     passes
@@ -229,5 +233,14 @@ mod tests {
             ("rtl-postreload", PassKind::Transformation),
         ];
         assert_eq!(read, expected.map(|(n, k)| (n.to_owned(), k)));
+    }
+
+    #[test]
+    fn the_vectorizer_is_a_transformation_although_it_has_a_pass_below_it() {
+        let dump = "      tree-ifcvt                                       :  ON\n      tree-vect                                        :  ON\n\
+                    \x20        tree-dce6                                     :  ON\n      tree-pcom                                        :  ON\n";
+        let read: Vec<_> = parse_pass_dump(dump).into_iter().map(|p| (p.full_name(), p.kind)).collect();
+        assert_eq!(read[1], ("tree-vect".to_owned(), PassKind::Transformation));
+        assert_eq!(read.len(), 4);
     }
 }

@@ -260,6 +260,7 @@ pub fn script_of(program: &Program, file: &str, setting: &Setting, kind: &str, p
         cflags: program.cflags.clone(),
         lints: clang.iter().flat_map(|c| trueline_generate::lints_of(c, program)).map(str::to_owned).collect(),
         clang: clang.map_or_else(String::new, |c| c.id.path.display().to_string()),
+        demand: crate::commands::reduce::demand_of(kind),
     })
 }
 
