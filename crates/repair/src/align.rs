@@ -4,7 +4,7 @@
 //! trip counts: one iteration of an optimized loop stands for a fixed number of source iterations. Values
 //! of variables play no part in it.
 
-use crate::observe::{Instance, Instant, OptimizedRun, ReferenceRun, Side};
+use crate::observe::{Arrival, Instance, Instant, OptimizedRun, ReferenceRun, Side};
 use std::collections::BTreeMap;
 
 /// Most source iterations that one optimized iteration may stand for.
@@ -107,7 +107,35 @@ pub fn align(reference: &Side<'_>, optimized: &Side<'_>, source: &ReferenceRun, 
     Alignment { ties }
 }
 
+/// How much two arrivals must have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Likeness {
+    /// Memory, and how much was stored so far.
+    Stores,
+    /// Memory alone: one build may store less.
+    Memory,
+}
+
+impl Likeness {
+    fn holds(self, a: &Arrival, b: &Arrival) -> bool {
+        a.state == b.state && (self == Self::Memory || a.stored == b.stored)
+    }
+}
+
 fn tie(
+    side: &Side<'_>,
+    source: &ReferenceRun,
+    instance: &Instance,
+    list: &[usize],
+    start: (usize, usize),
+    hint: Option<usize>,
+) -> Option<(usize, Tie)> {
+    // Where stores change nothing memory does not tell iterations apart; how much was stored does.
+    [Likeness::Stores, Likeness::Memory].into_iter().find_map(|likeness| tie_by(likeness, side, source, instance, list, start, hint))
+}
+
+fn tie_by(
+    likeness: Likeness,
     side: &Side<'_>,
     source: &ReferenceRun,
     instance: &Instance,
@@ -121,13 +149,13 @@ fn tie(
         let full = full_iterations(side, candidate);
         let from = if position == start.0 { start.1 } else { 0 };
         for first in from..full {
-            if candidate.arrivals[first].1 != instance.arrivals[0].1 {
+            if !likeness.holds(&candidate.arrivals[first], &instance.arrivals[0]) {
                 continue;
             }
             let left = full - first;
             // Every iteration begins where the source has the same memory.
             let fits = |unroll: usize| {
-                (0..trips).all(|j| candidate.arrivals.get(first + unroll * j).is_some_and(|a| a.1 == instance.arrivals[j].1))
+                (0..trips).all(|j| candidate.arrivals.get(first + unroll * j).is_some_and(|a| likeness.holds(a, &instance.arrivals[j])))
             };
             // All of them full, or else the last one left in the middle.
             let most = (left / trips).min(MAX_UNROLL);
@@ -172,7 +200,7 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
     if let Some((tie, iteration)) = tied {
         let reference = &source.instances[tie.reference];
         let first = tie.first + tie.unroll * iteration;
-        let position = |q: usize| reference.arrivals.get(q).map_or(reference.end, |a| a.0);
+        let position = |q: usize| reference.arrivals.get(q).map_or(reference.end, |a| a.position);
         let (low, high) = (position(first), position(first + tie.unroll));
         // The next iteration's test belongs to the same stores.
         let beyond = position(first + tie.unroll + 1);
@@ -201,14 +229,14 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
         alignment.ties[n].map(|t| {
             let r = &source.instances[t.reference];
             let last = t.first + t.unroll * machine.instances[n].arrivals.len();
-            r.arrivals.get(last).map_or(r.end, |a| a.0)
+            r.arrivals.get(last).map_or(r.end, |a| a.position)
         })
     };
     let low = (0..instant.entered).rev().find_map(ends).unwrap_or(0);
     let begins = |n: usize| {
         alignment.ties[n].map(|t| {
             let r = &source.instances[t.reference];
-            r.arrivals.get(t.first + 1).map_or(r.end, |a| a.0)
+            r.arrivals.get(t.first + 1).map_or(r.end, |a| a.position)
         })
     };
     let high = (instant.entered..alignment.ties.len()).find_map(begins).unwrap_or(source.moments.len());

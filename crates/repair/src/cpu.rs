@@ -123,15 +123,21 @@ pub struct Tracker {
     /// The fingerprint: 0 while the shared memory is as it was at the start, equal in both builds
     /// exactly when their shared memories are (up to a 64-bit collision).
     pub state: u64,
-    /// Stores into shared memory so far.
-    pub stores: u64,
+    /// Bytes stored into shared memory so far, whether they changed it or not.
+    pub stored: u64,
 }
 
 impl Tracker {
     /// Starts from a memory; `regions` need not be sorted.
     pub fn new(mut regions: Vec<Region>, initial: Memory) -> Self {
         regions.sort_by_key(|r| r.start);
-        Self { regions: regions.into(), initial, state: 0, stores: 0 }
+        Self { regions: regions.into(), initial, state: 0, stored: 0 }
+    }
+
+    /// Starts again from a memory.
+    pub fn restart(&mut self, memory: &Memory) {
+        self.initial = memory.clone();
+        (self.state, self.stored) = (0, 0);
     }
 
     /// Region and offset of an address.
@@ -233,7 +239,7 @@ impl Cpu {
         let before = self.tracker.weight(&self.memory, address, bytes);
         self.memory.write(address, value, bytes)?;
         self.tracker.state ^= before ^ self.tracker.weight(&self.memory, address, bytes);
-        self.tracker.stores += 1;
+        self.tracker.stored += u64::from(bytes);
         Ok(())
     }
 

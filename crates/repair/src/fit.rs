@@ -7,7 +7,7 @@ use crate::debug::{Type, TypeClass};
 use crate::matrix::{self, Rational};
 use crate::relation::{Affine, Relation, Source, State, truncate};
 use num_bigint::BigInt;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a variable may be at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +123,15 @@ fn severals(samples: &[Sample<'_>], ty: Type) -> Vec<Affine> {
     let sure: Vec<&Sample<'_>> = sure.into_iter().step_by(every).collect();
     let states: Vec<&State> = sure.iter().map(|s| s.state).collect();
     let values: Vec<Vec<i128>> = sure.iter().map(|s| vec![number(s.target.first, ty)]).collect();
+    let columns = columns(&states);
+    let rows: Vec<Vec<i128>> = states
+        .iter()
+        .zip(&values)
+        .map(|(state, v)| columns.iter().map(|c| state.value(*c).unwrap_or(0)).chain([1, v[0]]).collect())
+        .collect();
+    if !matrix::may_be_solved(&rows) {
+        return joint_modular(&states, &values).into_iter().collect();
+    }
     let rational: Vec<Affine> = joint(&states, &values).into_iter().map(|(_, a)| a).collect();
     if !rational.is_empty() {
         return rational;
@@ -154,12 +163,20 @@ fn joint_modular(states: &[&State], values: &[Vec<i128>]) -> Option<Affine> {
     })
 }
 
-/// Registers that differ somewhere and are no copies of another one.
+/// Registers that differ somewhere and are no copies of another one. One that has two values in a layout is an answer to some question, not a
+/// number: with a factor of its own it would turn any two cases into a relation.
 fn columns(states: &[&State]) -> Vec<Source> {
     let mut columns: Vec<Source> = Vec::new();
     let mut seen: BTreeSet<Vec<i128>> = BTreeSet::new();
     for source in [Source::Cfa, Source::Bias].into_iter().chain((0..16).filter(|n| *n != crate::algebra::RSP).map(Source::Register)) {
         let Some(xs) = states.iter().map(|s| s.value(source)).collect::<Option<Vec<_>>>() else { continue };
+        let mut by_layout: BTreeMap<(u64, u64), BTreeSet<i128>> = BTreeMap::new();
+        for (state, x) in states.iter().zip(&xs) {
+            by_layout.entry((state.bias, state.cfa)).or_default().insert(*x);
+        }
+        if by_layout.values().any(|values| values.len() == 2) {
+            continue;
+        }
         if xs.iter().any(|x| *x != xs[0]) && seen.insert(xs) {
             columns.push(source);
         }

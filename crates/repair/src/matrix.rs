@@ -80,6 +80,36 @@ pub fn source_rows(mut relations: Vec<Vec<Rational>>, sources: usize) -> Vec<(us
         .collect()
 }
 
+/// A prime that no denominator of a relation has.
+const PRIME: u64 = (1 << 61) - 1;
+
+/// False when the equations, unknowns first and the right side last in each row, have no solution over the rationals: they have none modulo a
+/// large prime. Much cheaper than finding out by reduction.
+pub fn may_be_solved(rows: &[Vec<i128>]) -> bool {
+    let modulo = |x: i128| x.rem_euclid(i128::from(PRIME)) as u64;
+    let times = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64;
+    let mut rows: Vec<Vec<u64>> = rows.iter().map(|row| row.iter().map(|x| modulo(*x)).collect()).collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    let mut top = 0;
+    for column in 0..columns {
+        let Some(found) = (top..rows.len()).find(|r| rows[*r][column] != 0) else { continue };
+        if column + 1 == columns {
+            return false;
+        }
+        rows.swap(top, found);
+        let pivot = rows[top].clone();
+        for row in rows.iter_mut().skip(top + 1).filter(|row| row[column] != 0) {
+            // Crosswise, so that nothing is divided.
+            let (own, theirs) = (pivot[column], row[column]);
+            for (x, p) in row.iter_mut().zip(&pivot) {
+                *x = (times(*x, own) + PRIME - times(*p, theirs)) % PRIME;
+            }
+        }
+        top += 1;
+    }
+    true
+}
+
 /// One solution of the equations modulo 2^64, unknowns first and the right side last in each row; unknowns
 /// that nothing determines are zero. `None` when there is none.
 pub fn solve_modular(mut rows: Vec<Vec<u64>>) -> Option<Vec<u64>> {
@@ -229,6 +259,20 @@ mod tests {
             } else {
                 prop_assert!(rows.iter().any(|r| r[..3].iter().all(|x| x % 2 == 0)) || rows.len() < 3, "an odd system has a solution");
             }
+        }
+
+        #[test]
+        fn what_has_a_solution_may_be_solved(rows in prop::collection::vec(prop::collection::vec(-1_000_000i128..1_000_000, 3), 1..8), x in prop::collection::vec(-9i128..9, 3), off in 1i128..9) {
+            let mut rows: Vec<Vec<i128>> = rows.into_iter().map(|mut r| {
+                r.push(r.iter().zip(&x).map(|(a, b)| a * b).sum::<i128>());
+                r
+            }).collect();
+            prop_assert!(may_be_solved(&rows));
+            // The same left side with another right one.
+            let mut wrong = rows[0].clone();
+            wrong[3] += off;
+            rows.push(wrong);
+            prop_assert!(!may_be_solved(&rows));
         }
 
         #[test]

@@ -225,11 +225,20 @@ fn mend_variable(
         });
         previous = chosen.as_ref().map(|c| c.0.clone());
         if let Some((relation, stage)) = chosen {
-            let lane = e.targets.iter().map(|t| t.1.lane).reduce(|a, b| if a == b { a } else { None }).flatten();
+            let lane = usual_lane(e);
             choices.insert(*pc, Choice { relation, label, stage, lane });
         }
     }
     Mended { variable: n, choices, verdicts, blank }
+}
+
+/// The lane that most targets have: where stores change nothing others look the same.
+fn usual_lane(evidence: &Evidence) -> Option<usize> {
+    let mut votes: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+    for (_, target) in &evidence.targets {
+        *votes.entry(target.lane).or_insert(0) += 1;
+    }
+    votes.into_iter().max_by_key(|(_, n)| *n).and_then(|(lane, _)| lane)
 }
 
 /// Judges what the compiler wrote at a PC.

@@ -5,7 +5,7 @@
 //! loops it is). What both have in common is the fingerprint of shared memory.
 
 use crate::algebra::RSP;
-use crate::cpu::Cpu;
+use crate::cpu::{Cpu, Tracker};
 use crate::debug::{DebugInfo, FrameBase, Function, TypeClass, frame_offset};
 use crate::emulate::{self, Code, POISON, Stop};
 use crate::flow::Graph;
@@ -106,13 +106,24 @@ pub struct Moment {
     pub values: Box<[Option<u64>]>,
 }
 
+/// An arrival at a loop's head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Moments or instants before it.
+    pub position: usize,
+    /// Fingerprint of shared memory.
+    pub state: u64,
+    /// Bytes stored there so far.
+    pub stored: u64,
+}
+
 /// One entry into a loop until it is left.
 #[derive(Clone, Debug)]
 pub struct Instance {
     /// Which loop.
     pub index: usize,
-    /// Arrivals at the head: position (moment or instant count) and fingerprint.
-    pub arrivals: Vec<(usize, u64)>,
+    /// Arrivals at the head.
+    pub arrivals: Vec<Arrival>,
     /// Position at which it was left.
     pub end: usize,
 }
@@ -145,7 +156,7 @@ impl<'a> LoopWatch<'a> {
     }
 
     /// Notes a PC of the function itself; true when it is an arrival at a head.
-    fn step(&mut self, pc: u64, position: usize, state: u64) -> bool {
+    fn step(&mut self, pc: u64, position: usize, tracker: &Tracker) -> bool {
         while let Some((index, instance)) = self.active.last().copied() {
             if self.graph.loops[index].body.contains(&pc) {
                 break;
@@ -159,7 +170,7 @@ impl<'a> LoopWatch<'a> {
             self.active.push((index, self.instances.len() - 1));
         }
         if let Some((_, instance)) = self.active.last() {
-            self.instances[*instance].arrivals.push((position, state));
+            self.instances[*instance].arrivals.push(Arrival { position, state: tracker.state, stored: tracker.stored });
         }
         true
     }
@@ -193,7 +204,7 @@ pub fn run_reference(side: &Side<'_>, slots: &[Slot], mut cpu: Cpu) -> Reference
             frames.push((function_at(instant.pc), cpu.gpr[RSP as usize].wrapping_add(8)));
         }
         if instant.depth == 0 {
-            watch.step(instant.pc, moments.len(), cpu.tracker.state);
+            watch.step(instant.pc, moments.len(), &cpu.tracker);
         }
         if let Some(line) = stops.get(&instant.pc) {
             let values = slots
@@ -281,7 +292,7 @@ pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
         }
         let (cpu, pc) = (instant.cpu, instant.pc);
         let state = cpu.tracker.state;
-        if watch.step(pc, count, state) {
+        if watch.step(pc, count, &cpu.tracker) {
             states.clear();
         }
         if states.last() != Some(&state) {

@@ -1,7 +1,9 @@
 //! Asks an SMT solver, in one confined process per batch, under limits.
 
 use crate::algebra::Bin;
-use crate::term::{Term, Terms};
+use crate::hash::Mixing;
+use crate::term::{Pinned, Term, Terms};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::time::Duration;
 use trueline_toolchain::{Confinement, Exit, Limits, Tool, ToolKind, find_tool};
@@ -12,6 +14,9 @@ const Z3_EFFORT: u64 = 10_000_000;
 const CVC5_EFFORT: u64 = 50_000;
 /// CPU time that the solver may use for one function. What is asked afterwards is not answered, so less is proved.
 const FUNCTION_BUDGET: Duration = Duration::from_secs(12);
+
+/// Times that what is pinned down is put in: it may pin down more.
+const ROUNDS: usize = 3;
 
 /// A question: do the assumptions imply the claim?
 #[derive(Clone, Debug)]
@@ -80,34 +85,23 @@ impl Solver {
 
     /// Answers all questions; what rewriting settles never reaches the process.
     pub fn ask(&mut self, terms: &mut Terms, questions: &[Question]) -> Vec<Answer> {
-        let mut answers: Vec<Option<Answer>> = questions
-            .iter()
-            .map(|q| {
-                let trivial = terms.value(q.claim) == Some(1)
-                    || q.assumptions.iter().any(|a| terms.value(*a) == Some(0))
-                    || q.assumptions.contains(&q.claim);
-                trivial.then_some(Answer::Valid)
-            })
-            .collect();
-        let open: Vec<usize> = (0..questions.len()).filter(|n| answers[*n].is_none()).collect();
-        if !open.is_empty() {
-            let found = self.run(terms, questions, &open);
-            for (n, answer) in open.iter().zip(found.into_iter().chain(std::iter::repeat(Answer::Unknown))) {
-                answers[*n] = Some(answer);
-            }
-        }
-        answers.into_iter().map(|a| a.unwrap_or(Answer::Unknown)).collect()
+        let mut rewritten = Rewriting::default();
+        let questions: Vec<Option<Question>> = questions.iter().map(|q| rewritten.simplify(terms, q)).collect();
+        let open: Vec<&Question> = questions.iter().flatten().collect();
+        let mut found = if open.is_empty() { Vec::new() } else { self.run(terms, &open) }.into_iter();
+        let answer = |q: &Option<Question>| if q.is_some() { found.next().unwrap_or(Answer::Unknown) } else { Answer::Valid };
+        questions.iter().map(answer).collect()
     }
 
-    fn run(&mut self, terms: &mut Terms, questions: &[Question], open: &[usize]) -> Vec<Answer> {
+    fn run(&mut self, terms: &Terms, questions: &[&Question]) -> Vec<Answer> {
         let Some(tool) = self.tool.clone() else { return Vec::new() };
         let left = FUNCTION_BUDGET.saturating_sub(self.cpu);
         if left < Duration::from_secs(1) {
             self.missing.get_or_insert_with(|| format!("it used its {} CPU-seconds for this function", FUNCTION_BUDGET.as_secs()));
             return Vec::new();
         }
-        self.asked += open.len();
-        let roots: Vec<Term> = open.iter().flat_map(|n| questions[*n].assumptions.iter().copied().chain([questions[*n].claim])).collect();
+        self.asked += questions.len();
+        let roots: Vec<Term> = questions.iter().flat_map(|q| q.assumptions.iter().copied().chain([q.claim])).collect();
         let cvc5 = tool.kind == ToolKind::Cvc5;
         let mut text = String::new();
         if !cvc5 {
@@ -115,12 +109,12 @@ impl Solver {
         }
         text.push_str("(set-logic QF_UFBV)\n");
         text.push_str(&terms.smt(&roots));
-        for n in open {
+        for q in questions {
             text.push_str("(push 1)\n");
-            for a in questions[*n].assumptions.iter().filter(|a| terms.value(**a) != Some(1)) {
+            for a in q.assumptions.iter().filter(|a| terms.value(**a) != Some(1)) {
                 let _ = writeln!(text, "(assert (= {} #b1))", Terms::name(*a));
             }
-            let _ = writeln!(text, "(assert (= {} #b0))\n(check-sat)\n(pop 1)", Terms::name(questions[*n].claim));
+            let _ = writeln!(text, "(assert (= {} #b0))\n(check-sat)\n(pop 1)", Terms::name(q.claim));
         }
         let job = if cvc5 {
             tool.job().args(["--lang=smt2", "--incremental"]).arg(format!("--rlimit-per={CVC5_EFFORT}")).arg("-")
@@ -145,6 +139,38 @@ impl Solver {
             }
             Err(_) => Vec::new(),
         }
+    }
+}
+
+/// Rewriting of questions by what they assume, kept for those that assume the same.
+#[derive(Default)]
+struct Rewriting {
+    done: BTreeMap<Pinned, HashMap<Term, Term, Mixing>>,
+}
+
+impl Rewriting {
+    /// The question with everything put in that its assumptions pin down; `None` when nothing is left to ask.
+    fn simplify(&mut self, terms: &mut Terms, question: &Question) -> Option<Question> {
+        let mut known: BTreeSet<Term> = question.assumptions.iter().flat_map(|a| terms.conjuncts(*a)).collect();
+        let mut claim = question.claim;
+        for _ in 0..ROUNDS {
+            let impossible = known.iter().any(|a| {
+                let not = terms.not(*a);
+                terms.value(*a) == Some(0) || known.contains(&not)
+            });
+            if impossible || terms.conjuncts(claim).is_subset(&known) {
+                return None;
+            }
+            let pinned = terms.pinned(&known);
+            if pinned.is_empty() {
+                break;
+            }
+            let done = self.done.entry(pinned.clone()).or_default();
+            claim = terms.replace(claim, &pinned, done);
+            let parts: Vec<Term> = known.iter().map(|a| terms.replace(*a, &pinned, done)).collect();
+            known = parts.iter().flat_map(|a| terms.conjuncts(*a)).collect();
+        }
+        Some(Question { assumptions: known.into_iter().collect(), claim })
     }
 }
 

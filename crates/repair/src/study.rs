@@ -191,7 +191,7 @@ impl<'a> Study<'a> {
         for at in self.instants(pc) {
             let (pair, instant) = (&self.pairs[at.0], self.instant(*at));
             let tie = instant.place.and_then(|(n, i)| pair.alignment.ties[n].map(|t| (t, i)));
-            let moment = tie.and_then(|(t, i)| pair.source.instances[t.reference].arrivals.get(t.first + t.unroll * i)).map(|a| a.0);
+            let moment = tie.and_then(|(t, i)| pair.source.instances[t.reference].arrivals.get(t.first + t.unroll * i)).map(|a| a.position);
             let bits = moment.and_then(|k| self.translate(pair, slot, pair.source.moments.get(k)?.values[slot]?, k));
             match bits {
                 Some(bits) => evidence.targets.push((*at, Target { first: bits, last: bits, allowed: vec![bits], lane: Some(0) })),

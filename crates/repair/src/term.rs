@@ -3,7 +3,6 @@
 use crate::algebra::{Bin, Float};
 use crate::hash::Mixing;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 
 /// A term by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,6 +11,13 @@ pub struct Term(u32);
 /// A name by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Name(u32);
+
+mod known;
+mod logic;
+mod smt;
+
+pub use known::Pinned;
+pub use logic::{Extreme, Sign};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Node {
@@ -23,6 +29,8 @@ enum Node {
     Zext(Term, u32),
     Sext(Term, u32),
     Ite(Term, Term, Term),
+    /// The extreme of several terms, sorted.
+    Extreme(Extreme, Box<[Term]>),
     Call(Name, u32, Box<[Term]>),
 }
 
@@ -207,7 +215,14 @@ impl Terms {
                     return self.sum(width, &atoms, constant);
                 }
             }
+            Bin::And if width == 1 => return self.conjunction(&[a, b]),
+            Bin::Or if width == 1 => return self.either(a, b),
             Bin::And | Bin::Or | Bin::Xor => {
+                if op == Bin::Xor
+                    && let Some(rest) = self.cancel(a, b)
+                {
+                    return rest;
+                }
                 if a == b {
                     return if op == Bin::Xor { self.constant(width, 0) } else { a };
                 }
@@ -225,11 +240,8 @@ impl Terms {
                 if a == b {
                     return self.constant(1, 1);
                 }
-                if width <= 64 {
-                    let ((p, c), (q, d)) = (self.linear(a), self.linear(b));
-                    if p == q && (c ^ d) as u128 & mask(width) != 0 {
-                        return self.constant(1, 0);
-                    }
+                if (2..=64).contains(&width) {
+                    return self.equation(a, b);
                 }
             }
             Bin::Ult | Bin::Slt if a == b => return self.constant(1, 0),
@@ -297,6 +309,17 @@ impl Terms {
             Node::Ite(c, a, b) => {
                 let (a, b) = (self.extract(a, low, width), self.extract(b, low, width));
                 return self.ite(c, a, b);
+            }
+            // A shift by a known number only moves bits; what comes in is zero.
+            Node::Bin(op @ (Bin::Lshr | Bin::Shl), a, by) if self.value(by).is_some() => {
+                let (full, by) = (i64::from(self.width(a)), self.value(by).map_or(0, |v| v.min(1 << 20) as i64));
+                let from = if op == Bin::Lshr { i64::from(low) + by } else { i64::from(low) - by };
+                if from >= 0 && from + i64::from(width) <= full {
+                    return self.extract(a, from as u32, width);
+                }
+                if from >= full || from + i64::from(width) <= 0 {
+                    return self.constant(width, 0);
+                }
             }
             // Low bits of a sum depend on low bits only.
             Node::Bin(op @ (Bin::Add | Bin::Sub | Bin::Mul), a, b) if low == 0 => {
@@ -391,89 +414,8 @@ impl Terms {
             Some(0) => b,
             Some(_) => a,
             None if a == b => a,
-            None => {
-                let width = self.width(a);
-                self.intern(Node::Ite(c, a, b), width)
-            }
+            None => self.choose(c, a, b),
         }
-    }
-
-    /// SMT-LIB declarations and definitions that `roots` need; a term `n` is afterwards called `tn`.
-    pub fn smt(&self, roots: &[Term]) -> String {
-        let mut needed = vec![false; self.nodes.len()];
-        let mut work: Vec<Term> = roots.to_vec();
-        while let Some(t) = work.pop() {
-            if std::mem::replace(&mut needed[t.0 as usize], true) {
-                continue;
-            }
-            match &self.nodes[t.0 as usize] {
-                Node::Const(..) | Node::Var(..) => {}
-                Node::Bin(_, a, b) | Node::Concat(a, b) => work.extend([*a, *b]),
-                Node::Extract(a, ..) | Node::Zext(a, _) | Node::Sext(a, _) => work.push(*a),
-                Node::Ite(a, b, c) => work.extend([*a, *b, *c]),
-                Node::Call(_, _, args) => work.extend(args.iter().copied()),
-            }
-        }
-        let mut out = String::new();
-        let mut functions: BTreeMap<Name, String> = BTreeMap::new();
-        for (_, node) in self.nodes.iter().enumerate().filter(|(n, _)| needed[*n]) {
-            if let Node::Call(name, width, args) = node {
-                let sorts: Vec<String> = args.iter().map(|a| format!("(_ BitVec {})", self.width(*a))).collect();
-                let text = &self.names[name.0 as usize];
-                functions.insert(*name, format!("(declare-fun |{text}| ({}) (_ BitVec {width}))\n", sorts.join(" ")));
-            }
-            if let Node::Var(width, name) = node {
-                let _ = writeln!(out, "(declare-const |{}| (_ BitVec {width}))", self.names[name.0 as usize]);
-            }
-        }
-        for text in functions.values() {
-            out.push_str(text);
-        }
-        for (n, node) in self.nodes.iter().enumerate().filter(|(n, _)| needed[*n]) {
-            let _ = writeln!(out, "(define-fun t{n} () (_ BitVec {}) {})", self.widths[n], self.show(node));
-        }
-        out
-    }
-
-    fn show(&self, node: &Node) -> String {
-        let name = |t: &Term| format!("t{}", t.0);
-        match node {
-            Node::Const(w, v) => format!("(_ bv{v} {w})"),
-            Node::Var(_, v) => format!("|{}|", self.names[v.0 as usize]),
-            Node::Bin(op, a, b) => {
-                let (f, bit) = match op {
-                    Bin::Add => ("bvadd", false),
-                    Bin::Sub => ("bvsub", false),
-                    Bin::Mul => ("bvmul", false),
-                    Bin::Udiv => ("bvudiv", false),
-                    Bin::Urem => ("bvurem", false),
-                    Bin::Sdiv => ("bvsdiv", false),
-                    Bin::Srem => ("bvsrem", false),
-                    Bin::And => ("bvand", false),
-                    Bin::Or => ("bvor", false),
-                    Bin::Xor => ("bvxor", false),
-                    Bin::Shl => ("bvshl", false),
-                    Bin::Lshr => ("bvlshr", false),
-                    Bin::Ashr => ("bvashr", false),
-                    Bin::Eq => ("=", true),
-                    Bin::Ult => ("bvult", true),
-                    Bin::Slt => ("bvslt", true),
-                };
-                let text = format!("({f} {} {})", name(a), name(b));
-                if bit { format!("(ite {text} #b1 #b0)") } else { text }
-            }
-            Node::Extract(a, low, width) => format!("((_ extract {} {low}) {})", low + width - 1, name(a)),
-            Node::Concat(a, b) => format!("(concat {} {})", name(a), name(b)),
-            Node::Zext(a, w) => format!("((_ zero_extend {}) {})", w - self.width(*a), name(a)),
-            Node::Sext(a, w) => format!("((_ sign_extend {}) {})", w - self.width(*a), name(a)),
-            Node::Ite(c, a, b) => format!("(ite (= {} #b1) {} {})", name(c), name(a), name(b)),
-            Node::Call(f, _, args) => format!("(|{}| {})", self.names[f.0 as usize], args.iter().map(name).collect::<Vec<_>>().join(" ")),
-        }
-    }
-
-    /// The name of a term in [`Terms::smt`].
-    pub fn name(t: Term) -> String {
-        format!("t{}", t.0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Walks of the symbolic machine from one cut point to the next, over all paths at once.
 
-use crate::algebra::{Bin, Machine, Place, RSP};
+use crate::algebra::{Machine, Place, RSP};
 use crate::debug::DebugInfo;
 use crate::emulate::Code;
 use crate::flow::Graph;
@@ -107,8 +107,9 @@ fn walk_in(
         let mut out: Vec<(u64, Symbolic)> = Vec::new();
         match lift::execute(&mut m, &instruction).map_err(|e| e.to_string())? {
             Flow::Next => out.push((next, m)),
-            Flow::Jump(to) if code.outside(to).is_some() => {
-                m.call(code.outside(to).as_deref());
+            // A call in place of the return.
+            Flow::Jump(to) if code.outside(to).is_some() || (!ranks.contains_key(&to) && ground.names.contains_key(&to)) => {
+                m.call(ground.name(to).as_deref());
                 terms = std::mem::take(&mut m.terms);
                 arrived.entry(Arrival::Return).or_default().push(m);
             }
@@ -186,7 +187,10 @@ pub fn merge(terms: &mut Terms, machines: Vec<Symbolic>) -> Option<Symbolic> {
     let mut machines = machines.into_iter();
     let mut joined = machines.next()?;
     for m in machines {
-        let condition = m.condition;
+        // What tells the two apart: the rest of their conditions is the same, and no state takes both ways.
+        let (ours, theirs) = (terms.conjuncts(joined.condition), terms.conjuncts(m.condition));
+        let own: Vec<_> = theirs.difference(&ours).copied().collect();
+        let condition = if own.is_empty() { m.condition } else { terms.conjunction(&own) };
         let places: BTreeSet<Place> = joined.places.keys().chain(m.places.keys()).copied().collect();
         for place in places {
             let start = unwritten(terms, joined.side, place);
@@ -235,7 +239,7 @@ pub fn merge(terms: &mut Terms, machines: Vec<Symbolic>) -> Option<Symbolic> {
                 joined.stores.push(Store { guard, ..store });
             }
         }
-        joined.condition = terms.bin(Bin::Or, joined.condition, condition);
+        joined.condition = terms.either(joined.condition, m.condition);
     }
     Some(joined)
 }

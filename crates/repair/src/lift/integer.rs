@@ -246,6 +246,7 @@ impl<M: Machine> Lifter<'_, M> {
         let width = self.m.width(a);
         let mut difference = self.bin(Bin::Sub, a, b);
         let mut borrow_out = self.bin(Bin::Ult, a, b);
+        let plain = borrow.is_none();
         if let Some(borrow) = borrow {
             let wide = self.m.zext(&borrow, width);
             let again = self.bin(Bin::Ult, &difference, &wide);
@@ -253,11 +254,17 @@ impl<M: Machine> Lifter<'_, M> {
             borrow_out = self.bin(Bin::Or, &borrow_out, &again);
         }
         self.set_flag(Flag::Cf, borrow_out);
-        let (x, y) = (self.bin(Bin::Xor, a, b), self.bin(Bin::Xor, a, &difference));
-        let both = self.bin(Bin::And, &x, &y);
-        let overflow = self.sign(&both);
-        self.set_flag(Flag::Of, overflow);
         self.set_result_flags(&difference);
+        let overflow = if plain {
+            // The comparison itself, so that `less` (sign and overflow differ) is one term again.
+            let (less, sign) = (self.bin(Bin::Slt, a, b), self.flag(Flag::Sf));
+            self.bin(Bin::Xor, &sign, &less)
+        } else {
+            let (x, y) = (self.bin(Bin::Xor, a, b), self.bin(Bin::Xor, a, &difference));
+            let both = self.bin(Bin::And, &x, &y);
+            self.sign(&both)
+        };
+        self.set_flag(Flag::Of, overflow);
         difference
     }
 

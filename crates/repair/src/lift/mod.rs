@@ -155,7 +155,9 @@ impl<M: Machine> Lifter<'_, M> {
     pub(crate) fn set_result_flags(&mut self, result: &M::V) {
         let zero = self.is_zero(result);
         self.set_flag(Flag::Zf, zero);
-        let sign = self.sign(result);
+        // As a comparison, which is what conditions are made of.
+        let nought = self.k(self.m.width(result), 0);
+        let sign = self.bin(Bin::Slt, result, &nought);
         self.set_flag(Flag::Sf, sign);
         let mut fold = self.m.extract(result, 0, 8);
         for (shift, width) in [(4u32, 4u32), (2, 2), (1, 1)] {

@@ -8,9 +8,12 @@ use crate::lift::gpr_slice;
 use crate::relation::{Affine, Relation, Source, State};
 use crate::solver::equal;
 use crate::symbolic::Symbolic;
-use crate::term::Term;
+use crate::term::{Extreme, Sign, Term};
 use iced_x86::{Mnemonic, OpKind};
 use std::collections::BTreeSet;
+
+/// Most source iterations that a loop is taken to leave over.
+const MAX_LEFT: i128 = 64;
 
 /// Something that holds whenever control is at a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub enum Fact {
     Below(usize, Affine),
     /// Such a form is at most a variable times its divisor.
     Within(Affine, usize),
+    /// A variable times the form's divisor is at most this much more than such a form.
+    Near(Affine, usize, u64),
     /// A variable is what the lanes of vector registers come to together: a vectorised reduction that is not finished.
     Lanes(usize, Reduction, Vec<u8>),
     /// A register is at most this, as an unsigned number.
@@ -192,6 +197,11 @@ impl Prover<'_, '_> {
                     for (other, bound) in numbers.iter().filter(|(o, b)| o != slot && b.len() == ends.len()) {
                         if ends.iter().zip(bound).all(|(e, b)| *e <= scaled(b)) {
                             found.push(Fact::Within(form.clone(), *other));
+                            // What is left over after the loop.
+                            let most = ends.iter().zip(bound).map(|(e, b)| scaled(b) - *e).max().unwrap_or(0);
+                            if most < scaled(&MAX_LEFT) {
+                                found.push(Fact::Near(form.clone(), *other, most as u64));
+                            }
                         }
                     }
                 }
@@ -241,7 +251,7 @@ impl Prover<'_, '_> {
         };
         let slots: Vec<usize> = match fact {
             Fact::Related(s, _) | Fact::Congruent(s, ..) | Fact::AtLeast(s, _) | Fact::AtMost(s, _) => vec![*s],
-            Fact::Below(s, _) | Fact::Within(_, s) | Fact::Lanes(s, ..) => vec![*s],
+            Fact::Below(s, _) | Fact::Within(_, s) | Fact::Near(_, s, _) | Fact::Lanes(s, ..) => vec![*s],
             Fact::Less(a, b) | Fact::NotMore(a, b) => vec![*a, *b],
             Fact::Fixed(..) | Fact::FixedVector(..) | Fact::Aligned(..) | Fact::Small(..) => Vec::new(),
         };
@@ -290,6 +300,15 @@ impl Prover<'_, '_> {
                 let more = o.terms.bin(Bin::Slt, scaled, limit);
                 o.terms.not(more)
             }
+            Fact::Near(a, _, most) => {
+                let limit = form(o, a);
+                let d = o.terms.constant(64, a.divisor as u64 as u128);
+                let scaled = o.terms.bin(Bin::Mul, pairs[0].1, d);
+                let left = o.terms.bin(Bin::Sub, scaled, limit);
+                let k = o.terms.constant(64, u128::from(*most));
+                let more = o.terms.bin(Bin::Slt, k, left);
+                o.terms.not(more)
+            }
             Fact::Lanes(_, kind, group) => {
                 let lanes: Vec<Term> = group.iter().flat_map(|n| lanes(o, *n)).collect();
                 let value = pairs[0].0;
@@ -297,17 +316,9 @@ impl Prover<'_, '_> {
                     let total = lanes[1..].iter().fold(lanes[0], |sum, lane| o.terms.bin(Bin::Add, sum, *lane));
                     return equal(&mut o.terms, total, value);
                 }
-                // One of them, and none goes beyond it: a solver finds that easier than a chain of choices.
-                let (mut one, mut within) = (o.terms.constant(1, 0), o.terms.constant(1, 1));
-                for lane in lanes {
-                    let same = equal(&mut o.terms, lane, value);
-                    one = o.terms.bin(Bin::Or, one, same);
-                    let (a, b) = if *kind == Reduction::Largest { (value, lane) } else { (lane, value) };
-                    let beyond = o.terms.bin(Bin::Slt, a, b);
-                    let not = o.terms.not(beyond);
-                    within = o.terms.and(within, not);
-                }
-                o.terms.and(one, within)
+                let kind = if *kind == Reduction::Largest { Extreme::Largest } else { Extreme::Smallest };
+                let last = o.terms.extreme(kind(Sign::Signed), &lanes);
+                equal(&mut o.terms, last, value)
             }
             Fact::Small(n, most) => {
                 let x = o.get(Place::Gpr(*n));
@@ -343,6 +354,7 @@ impl Prover<'_, '_> {
             Fact::NotMore(a, b) => format!("{} <= {}", name(a), name(b)),
             Fact::Below(s, a) => format!("{} < {a}", name(s)),
             Fact::Within(a, s) => format!("{a} <= {}", name(s)),
+            Fact::Near(a, s, most) => format!("{}·{} <= {}·({a}) + {most}", a.divisor, name(s), a.divisor),
             Fact::Lanes(s, kind, group) => {
                 let group: Vec<String> = group.iter().map(|n| format!("xmm{n}")).collect();
                 format!("{} = {kind:?} of the lanes of {}", name(s), group.join(" and "))

@@ -8,7 +8,7 @@ use crate::inputs;
 use crate::relation::{Relation, Source};
 use crate::study::Study;
 use crate::symbolic::{ELSEWHERE, Moves, Object, Symbolic};
-use crate::term::{Term, Terms};
+use crate::term::{Extreme, Sign, Term, Terms};
 use crate::walk::{self, Arrival};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -157,6 +157,17 @@ impl Prover<'_, '_> {
             }
             let full = upper.iter().fold(lowest, |low, high| o.terms.concat(*high, low));
             o.places.insert(Place::Xmm(first), full);
+        }
+        // A largest or smallest is defined from the lanes: what they become in both builds is then compared by rewriting.
+        let mut defined: BTreeSet<usize> = BTreeSet::new();
+        for fact in &node.facts {
+            let Fact::Lanes(slot, kind @ (Reduction::Largest | Reduction::Smallest), group) = fact else { continue };
+            if defined.insert(*slot) {
+                let lanes: Vec<Term> = group.iter().flat_map(|n| facts::lanes(&mut o, *n)).collect();
+                let kind = if *kind == Reduction::Largest { Extreme::Largest } else { Extreme::Smallest };
+                let value = o.terms.extreme(kind(Sign::Signed), &lanes);
+                r.frame.insert(study.slots[*slot].offset, value);
+            }
         }
         let facts: Vec<Fact> = node.facts.clone();
         let assumed = facts.iter().map(|f| self.instantiate(f, &mut o, &mut r)).collect();
