@@ -170,7 +170,7 @@ impl Facts {
         };
         match location {
             Location::None => nowhere("no location"),
-            Location::Constant(bytes) => nowhere(&format!("constant {}", hex(bytes))),
+            Location::Constant(bytes, _) => nowhere(&format!("constant {}", hex(bytes))),
             _ => match location.at(pc, entry) {
                 None => nowhere("no location at this address"),
                 Some(Err(reason)) => LocationFact { range, text: "undecodable".into(), ill_formed: Some(reason.to_string()) },

@@ -177,13 +177,22 @@ pub(crate) enum Location {
     /// Nowhere: it was optimized out.
     None,
     /// It always has this value.
-    Constant(Arc<[u8]>),
+    Constant(Arc<[u8]>, ConstantForm),
     /// The same everywhere.
     Everywhere(Arc<[Op]>),
     /// It depends on the program counter.
     List(Arc<[LocationEntry]>),
     /// The debug information cannot be decoded.
     Broken(Arc<str>),
+}
+
+/// Where the debug information keeps a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConstantForm {
+    /// With the variable's entry.
+    Entry,
+    /// In the abbreviation that entries with the same value share (`DW_FORM_implicit_const`).
+    Abbreviation,
 }
 
 /// One entry of a location list.
@@ -204,7 +213,7 @@ impl Location {
                 list.iter().find(here).map(|e| e.ops.as_ref())
             }
             Self::Broken(reason) => Some(Err(reason)),
-            Self::None | Self::Constant(_) => None,
+            Self::None | Self::Constant(..) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::eval::{Fault, Machine, Memory};
 use super::frame::Frame;
-use super::module::{BlockId, FileId, Location, Module, TypeKind, VarId};
+use super::module::{BlockId, ConstantForm, FileId, Location, Module, TypeKind, VarId};
 use super::op::{Binary, Op};
 use super::value::{Content, Printed, print};
 use crate::inferior::Inferior;
@@ -142,8 +142,8 @@ impl Watch {
     pub fn observe(&mut self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Variable {
         let module = machine.module;
         let outcome = match (self.policy, &module.var(var).location) {
-            // lldb 16 follows pointers to characters, constants too.
-            (Policy::Lldb, Location::Constant(_)) if is_constant_text(module, var) => Err(Fault::Unreadable("a constant text".into())),
+            // lldb 16 does not know the form and finds no data.
+            (Policy::Lldb, Location::Constant(_, ConstantForm::Abbreviation)) => Err(Fault::Unreadable("no constant data".into())),
             _ => fetch(machine, frame, var, &mut self.content),
         };
         if let (Ok(()), Some(seen)) = (&outcome, &self.seen[var.0 as usize])
@@ -200,15 +200,6 @@ impl Watch {
     }
 }
 
-/// True for a file-scope pointer to characters.
-fn is_constant_text(module: &Module, var: VarId) -> bool {
-    let var = module.var(var);
-    let ty = module.ty(var.ty);
-    let to = ty.name.strip_suffix(" const").unwrap_or(&ty.name).strip_suffix(" *");
-    let is_character = |t: &str| matches!(t, "char" | "signed char" | "unsigned char" | "int8_t" | "uint8_t");
-    var.kind == VarKind::Global && to.is_some_and(|t| is_character(t.trim_start_matches("const ")))
-}
-
 /// True for an address of the binary, possibly with constants added, given as a value.
 fn is_address_sum(ops: &[Op]) -> bool {
     let adds = |op: &Op| matches!(op, Op::Const(_) | Op::PlusConst(_) | Op::Binary(Binary::Plus) | Op::StackValue);
@@ -225,9 +216,14 @@ fn add_statics(module: &Module, block: BlockId, vars: &mut Vec<VarId>) {
     }
 }
 
-/// What lldb 16 takes for static: a location that holds everywhere and mentions an address, whatever is done with it.
+/// What lldb 16 takes for static: a location that holds everywhere and mentions an address, whatever is done with it; and
+/// a location list that holds nowhere, which it reads as a global that was optimized out.
 fn is_static_to_lldb(location: &Location) -> bool {
-    matches!(location, Location::Everywhere(ops) if ops.iter().any(|op| matches!(op, Op::Address(_))))
+    match location {
+        Location::Everywhere(ops) => ops.iter().any(|op| matches!(op, Op::Address(_))),
+        Location::List(list) => list.iter().all(|entry| entry.low >= entry.high),
+        Location::None | Location::Constant(..) | Location::Broken(_) => false,
+    }
 }
 
 fn describe(module: &Module, id: VarId, policy: Policy) -> Variable {
@@ -249,7 +245,7 @@ fn describe(module: &Module, id: VarId, policy: Policy) -> Variable {
 /// Brings the bytes of a variable into `content`, or says why there are none.
 pub(crate) fn fetch(machine: &Machine<'_>, frame: &Frame, id: VarId, content: &mut Content) -> Result<(), Fault> {
     let var = machine.module.var(id);
-    if let Location::Constant(bytes) = &var.location {
+    if let Location::Constant(bytes, _) = &var.location {
         let size = machine.module.ty(var.ty).size as usize;
         content.bytes.clear();
         content.bytes.extend_from_slice(bytes.get(..size).unwrap_or(bytes));

@@ -1,6 +1,6 @@
 //! Range lists, location lists and constants, as they stand in the debug information.
 
-use crate::native::module::{Location, LocationEntry};
+use crate::native::module::{ConstantForm, Location, LocationEntry};
 use crate::native::op::{Decoder, Slice};
 use gimli::{AttributeValue, RawLocListEntry, RawRngListEntry};
 use std::sync::Arc;
@@ -82,8 +82,12 @@ pub(super) fn read_list<'a>(decoder: &Decoder<'_, 'a>, offset: gimli::LocationLi
 }
 
 /// A value that the debug information gives outright.
-pub(super) fn constant(value: AttributeValue<Slice<'_>>) -> Location {
-    let bytes: Arc<[u8]> = match value {
+pub(super) fn constant(attribute: &gimli::Attribute<Slice<'_>>) -> Location {
+    let form = match attribute.form() {
+        gimli::DW_FORM_implicit_const => ConstantForm::Abbreviation,
+        _ => ConstantForm::Entry,
+    };
+    let bytes: Arc<[u8]> = match attribute.value() {
         AttributeValue::Block(b) => Arc::from(b.slice()),
         AttributeValue::String(s) => Arc::from(s.slice()),
         // Only this form has a sign; fixed-size data is extended with zeros.
@@ -97,5 +101,5 @@ pub(super) fn constant(value: AttributeValue<Slice<'_>>) -> Location {
             None => return Location::Broken("constant of an unknown form".into()),
         },
     };
-    Location::Constant(bytes)
+    Location::Constant(bytes, form)
 }

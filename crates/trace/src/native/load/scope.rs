@@ -234,7 +234,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         }
         let mut location = self.location(id, gimli::DW_AT_location);
         if matches!(location, Location::None)
-            && let Some((_, value)) = attribute(self.all, id, gimli::DW_AT_const_value)
+            && let Some(value) = origins(self.all, id).find_map(|d| die(self.all, d).entry.attr(gimli::DW_AT_const_value))
         {
             location = constant(value);
         }
