@@ -267,23 +267,38 @@ impl Inferior {
 
     /// Takes a breakpoint out again.
     pub fn remove_breakpoint(&mut self, address: u64) -> io::Result<()> {
-        match self.breakpoints.remove(&address) {
-            Some(b) => self.write(address, &[b.original]),
-            None => Ok(()),
-        }
+        let result = self.mute(&[address]);
+        self.breakpoints.remove(&address);
+        result
     }
 
-    /// Takes a breakpoint out for a while; the program may stand on it.
-    pub fn mute(&self, address: u64) -> io::Result<()> {
-        match self.breakpoints.get(&address) {
-            Some(b) => self.write(address, &[b.original]),
-            None => Ok(()),
-        }
+    /// Takes breakpoints out for a while; the program may stand on one.
+    pub fn mute(&self, addresses: &[u64]) -> io::Result<()> {
+        self.patch(addresses, |b| b.original)
     }
 
-    /// Puts a muted breakpoint back.
-    pub fn unmute(&self, address: u64) -> io::Result<()> {
-        if self.breakpoints.contains_key(&address) { self.write(address, &[0xcc]) } else { Ok(()) }
+    /// Puts muted breakpoints back.
+    pub fn unmute(&self, addresses: &[u64]) -> io::Result<()> {
+        self.patch(addresses, |_| 0xcc)
+    }
+
+    /// Changes the bytes of breakpoints; neighbours with one read and one write.
+    fn patch(&self, addresses: &[u64], byte: impl Fn(&Breakpoint) -> u8) -> io::Result<()> {
+        const FARTHEST: u64 = 2048;
+        let mut bytes: Vec<(u64, u8)> = addresses.iter().filter_map(|a| Some((*a, byte(self.breakpoints.get(a)?)))).collect();
+        bytes.sort_unstable();
+        for run in bytes.chunk_by(|a, b| b.0 - a.0 <= FARTHEST) {
+            let (first, last) = (run[0].0, run[run.len() - 1].0);
+            let mut code = vec![0u8; (last - first) as usize + 1];
+            if run.len() > 1 {
+                self.read(first, &mut code)?;
+            }
+            for &(address, byte) in run {
+                code[(address - first) as usize] = byte;
+            }
+            self.write(first, &code)?;
+        }
+        Ok(())
     }
 
     /// True when a breakpoint of ours is at `address`.

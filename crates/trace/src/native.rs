@@ -11,6 +11,7 @@ mod coverage;
 mod eval;
 mod facts;
 mod frame;
+mod glide;
 mod line;
 mod load;
 mod module;

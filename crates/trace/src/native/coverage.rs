@@ -31,7 +31,7 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
     let lines = lines_by_address(&module, request);
     let mut coverage = LineCoverage { rows: lines.iter().filter_map(|l| l.1.clone()).collect(), ..LineCoverage::default() };
     let of: HashMap<u64, Vec<LineKey>> =
-        sites::find(&module, Needs::Rows, |_| true).into_iter().map(|pc| (pc, lines_at(&lines, pc))).collect();
+        sites::find(&module, Needs::Rows, |_| true).all.into_iter().map(|pc| (pc, lines_at(&lines, pc))).collect();
 
     let bad = |reason: &str| TraceError::BadProgram { binary: request.binary.clone(), reason: reason.to_owned() };
     let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone()).confine(Confinement::traced());

@@ -13,17 +13,19 @@ pub(crate) mod lldb_lines;
 pub(crate) mod sites;
 pub(crate) mod standard;
 
+pub(crate) use lldb::Plan;
+
 use super::module::{BlockId, FileId, FunctionId, Module};
 
 /// An activation: canonical frame address and function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StackId {
     pub cfa: u64,
     pub function: FunctionId,
 }
 
 /// An activation or an inlined call in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FrameId {
     pub stack: StackId,
     /// The innermost inlined call that is visible.
@@ -83,6 +85,12 @@ pub(crate) trait Stepper {
     fn generation(&self) -> u64;
     /// Where the tracer has to stop besides line rows.
     fn sites(&self) -> sites::Needs;
+    /// All that the next decision depends on besides the position, for policies whose decisions can be worked out ahead.
+    fn plan(&self) -> Option<&Plan> {
+        None
+    }
+    /// Goes on as if it had come to `plan` by itself.
+    fn follow(&mut self, _plan: &Plan) {}
 }
 
 /// Inlined calls at an address, innermost first; under lldb's policy only as far as lldb finds a caller.

@@ -3,6 +3,7 @@
 use super::cfi::CfaRule;
 use super::eval::Machine;
 use super::frame::{Frame as Machinery, Registers};
+use super::glide::{Glide, Met, Moves, Terrain};
 use super::module::{BlockKind, FunctionId, Module, VarId};
 use super::policy::gdb::GdbStepper;
 use super::policy::lldb::LldbStepper;
@@ -56,6 +57,7 @@ pub(super) struct Tracer<'t> {
     watch: Watch,
     steps: u64,
     muted: Vec<u64>,
+    glide: Glide,
 }
 
 impl<'t> Tracer<'t> {
@@ -82,6 +84,7 @@ impl<'t> Tracer<'t> {
             watch: Watch::new(module, request.policy),
             steps: 0,
             muted: Vec::new(),
+            glide: Glide::default(),
         })
     }
 
@@ -108,9 +111,11 @@ impl<'t> Tracer<'t> {
         self.stack = Stack::begin(main, sp.wrapping_add(8), leave.wrapping_sub(bias));
         let first = self.stepper.first_stop(main);
         let is_user_code = |pc: u64| self.stepper.line_at(pc).is_some_and(|(file, _)| self.user[file.0 as usize]);
-        let mut all = sites::find(self.module, self.stepper.sites(), |pc| {
+        let found = sites::find(self.module, self.stepper.sites(), |pc| {
             self.module.function_at(pc).is_some_and(|f| is_user_code(self.module.function(f).entry()))
         });
+        self.glide = Glide::new(found.returns);
+        let mut all = found.all;
         all.push(first);
         all.iter_mut().for_each(|a| *a = a.wrapping_add(bias));
         all.push(leave);
@@ -129,6 +134,8 @@ impl<'t> Tracer<'t> {
         }
         let mut position = Position { pc: first, stack: self.stack.activations[0].id, caller: None, kind: PositionKind::Real };
         let mut verdict = self.stepper.begin(&position);
+        // Whether the policy has heard of where the program stands.
+        let mut is_followed = true;
         loop {
             while let Verdict::Stop(shown) = verdict {
                 if self.user[shown.file.0 as usize] {
@@ -143,20 +150,30 @@ impl<'t> Tracer<'t> {
                 }
                 verdict = self.stepper.step(&position);
             }
+            if is_followed {
+                self.look_ahead(&position)?;
+            }
             match self.inferior.resume()? {
                 Event::Breakpoint(at) if at == leave && self.is_back_in_mains_caller() => return Ok(TraceEnd::Finished),
                 Event::Breakpoint(at) => {
                     let pc = at.wrapping_sub(bias);
                     let before = (self.stepper.generation(), self.stack.changes);
-                    verdict = match self.arrive(pc) {
-                        Some(here) => {
-                            position = here;
-                            let verdict = self.stepper.arrive(&position);
-                            self.settle(pc, before)?;
-                            verdict
+                    match self.glide.meet(pc) {
+                        Met::Quiet => {
+                            self.inferior.mute(&[at]).map_err(breakpoint_failed)?;
+                            continue;
                         }
-                        None => Verdict::Run,
-                    };
+                        Met::Exit(plan) => self.stepper.follow(&plan),
+                        Met::Stop => {}
+                    }
+                    let here = self.arrive(pc);
+                    is_followed = here.is_some();
+                    verdict = Verdict::Run;
+                    if let Some(here) = here {
+                        position = here;
+                        verdict = self.stepper.arrive(&position);
+                        self.settle(pc, before)?;
+                    }
                 }
                 event => return self.ended(event).map(|()| TraceEnd::Finished),
             }
@@ -167,14 +184,10 @@ impl<'t> Tracer<'t> {
     /// at function entries, which tell calls, nor in recursive functions, where the same address of another activation
     /// may matter.
     fn settle(&mut self, pc: u64, before: (u64, u64)) -> Result<(), TraceError> {
-        let failed = |source| TraceError::System { what: "move a breakpoint".into(), source };
         let bias = self.inferior.bias();
         let now = (self.stepper.generation(), self.stack.changes);
         if now != before {
-            for address in self.muted.drain(..) {
-                self.inferior.unmute(address).map_err(failed)?;
-            }
-            return Ok(());
+            return self.unsettle();
         }
         let Some(site) = self.sites.get(&pc) else { return Ok(()) };
         let visits = match site.quiet.get() {
@@ -186,11 +199,44 @@ impl<'t> Tracer<'t> {
             let active = self.stack.activations.iter().filter(|a| a.id.function == site.function).count();
             if active == 1 {
                 let address = pc.wrapping_add(bias);
-                self.inferior.mute(address).map_err(failed)?;
+                self.inferior.mute(&[address]).map_err(breakpoint_failed)?;
                 self.muted.push(address);
             }
         }
         Ok(())
+    }
+
+    /// Puts back what [`Self::settle`] took out.
+    fn unsettle(&mut self) -> Result<(), TraceError> {
+        let muted = std::mem::take(&mut self.muted);
+        self.inferior.unmute(&muted).map_err(breakpoint_failed)
+    }
+
+    /// Before the program runs on from where the policy knows it to be: lets it pass what cannot matter.
+    fn look_ahead(&mut self, position: &Position) -> Result<(), TraceError> {
+        if self.glide.is_under_way() || self.stepper.plan().is_none() {
+            return Ok(());
+        }
+        let (module, bias, inferior, sites) = (self.module, self.inferior.bias(), &self.inferior, &mut self.sites);
+        let is_site = |pc: u64| inferior.has_breakpoint(pc.wrapping_add(bias));
+        let mut is_same_activation = |pc: u64| {
+            let site = site(module, sites, pc);
+            site.is_some_and(|s| s.function == position.stack.function && !s.is_entry && matches!(s.cfa, CfaRule::RegisterOffset(..)))
+        };
+        let mut terrain = Terrain {
+            module,
+            stepper: &mut *self.stepper,
+            user: &self.user,
+            is_site: &is_site,
+            is_same_activation: &mut is_same_activation,
+        };
+        let Moves { arm, mute } = self.glide.begin(&mut terrain, position);
+        let moved = |pcs: Vec<u64>| pcs.into_iter().map(|pc| pc.wrapping_add(bias)).collect::<Vec<_>>();
+        if self.glide.is_under_way() {
+            self.unsettle()?;
+        }
+        self.inferior.unmute(&moved(arm)).map_err(breakpoint_failed)?;
+        self.inferior.mute(&moved(mute)).map_err(breakpoint_failed)
     }
 
     fn is_back_in_mains_caller(&self) -> bool {
@@ -208,20 +254,9 @@ impl<'t> Tracer<'t> {
         Some(u64::from_le_bytes(bytes))
     }
 
-    fn site(&mut self, pc: u64) -> Option<Rc<Site>> {
-        if let Some(site) = self.sites.get(&pc) {
-            return Some(Rc::clone(site));
-        }
-        let function = self.module.function_at(pc)?;
-        let cfa = self.module.cfi.at(pc)?.cfa.clone();
-        let site = Rc::new(Site { function, cfa, is_entry: self.module.function(function).entry() == pc, quiet: Cell::new((0, 0, 0)) });
-        self.sites.insert(pc, Rc::clone(&site));
-        Some(site)
-    }
-
     /// Where a breakpoint is on the stack; `None` when no debugger would look.
     fn arrive(&mut self, pc: u64) -> Option<Position> {
-        let site = self.site(pc)?;
+        let site = site(self.module, &mut self.sites, pc)?;
         let registers = Registers::new(self.inferior.regs());
         let bias = self.inferior.bias();
         let cfa = match &site.cfa {
@@ -367,6 +402,21 @@ impl<'t> Tracer<'t> {
             Event::Breakpoint(_) | Event::Stepped => Ok(()),
         }
     }
+}
+
+fn site(module: &Module, sites: &mut ByAddress<Rc<Site>>, pc: u64) -> Option<Rc<Site>> {
+    if let Some(site) = sites.get(&pc) {
+        return Some(Rc::clone(site));
+    }
+    let function = module.function_at(pc)?;
+    let cfa = module.cfi.at(pc)?.cfa.clone();
+    let site = Rc::new(Site { function, cfa, is_entry: module.function(function).entry() == pc, quiet: Cell::new((0, 0, 0)) });
+    sites.insert(pc, Rc::clone(&site));
+    Some(site)
+}
+
+fn breakpoint_failed(source: std::io::Error) -> TraceError {
+    TraceError::System { what: "move a breakpoint".into(), source }
 }
 
 /// Whether a file is the user's: by base name, or any when no names are given.

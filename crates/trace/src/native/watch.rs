@@ -13,6 +13,8 @@ use trueline_model::{Observation, Policy, VarKind, Variable};
 /// Bytes above and below the stack pointer that are read together.
 const STACK_ABOVE: usize = 3072;
 const STACK_BELOW: usize = 128;
+/// The most that is read above the stack pointer once variables were found to be there.
+const MOST_STACK: u64 = 64 << 10;
 /// Static data up to this size is read as a whole.
 const MOST_DATA: u64 = 64 << 10;
 
@@ -35,6 +37,8 @@ impl Window {
 pub(crate) struct Windows {
     stack: Window,
     data: Window,
+    /// The end of the highest variable that was found above the stack's window.
+    reached: Cell<u64>,
 }
 
 impl Windows {
@@ -53,6 +57,7 @@ impl Windows {
         Self {
             stack: Window { start: 0, bytes: Vec::with_capacity(STACK_ABOVE + STACK_BELOW) },
             data: Window { start: low.wrapping_add(bias), bytes: vec![0; (high - low) as usize] },
+            reached: Cell::new(0),
         }
     }
 }
@@ -75,18 +80,21 @@ impl<'v> View<'v> {
             return;
         }
         let mut windows = self.windows.borrow_mut();
-        let Windows { stack, data } = &mut **windows;
-        stack.start = self.inferior.regs().rsp.wrapping_sub(STACK_BELOW as u64);
-        stack.bytes.resize(STACK_ABOVE + STACK_BELOW, 0);
+        let Windows { stack, data, reached } = &mut **windows;
+        let sp = self.inferior.regs().rsp;
+        stack.start = sp.wrapping_sub(STACK_BELOW as u64);
+        let above = reached.get().checked_sub(sp).filter(|&n| n <= MOST_STACK).map_or(STACK_ABOVE, |n| STACK_ABOVE.max(n as usize));
+        let wanted = above + STACK_BELOW;
+        stack.bytes.resize(wanted, 0);
         let data_length = data.bytes.len();
         let arrived = self.inferior.read_many(&mut [(data.start, &mut data.bytes), (stack.start, &mut stack.bytes)]);
         // The stack may end before the window does.
         stack.bytes.truncate(arrived.saturating_sub(data_length));
-        if stack.bytes.len() < STACK_ABOVE + STACK_BELOW {
+        if stack.bytes.len() < wanted {
             // Partial transfers stop at page boundaries of a request: ask for the rest of the last page too.
             let missing = 4096 - (stack.start as usize & 4095);
             if stack.bytes.is_empty() {
-                stack.bytes.resize(missing.min(STACK_ABOVE + STACK_BELOW), 0);
+                stack.bytes.resize(missing.min(wanted), 0);
                 let length = stack.bytes.len();
                 let got = self.inferior.read_many(&mut [(stack.start, &mut stack.bytes)]);
                 stack.bytes.truncate(if got == length { length } else { 0 });
@@ -105,7 +113,15 @@ impl Memory for View<'_> {
                 return true;
             }
         }
-        buffer.is_empty() || self.inferior.read(address, buffer).is_ok()
+        if buffer.is_empty() {
+            return true;
+        }
+        let is_read = self.inferior.read(address, buffer).is_ok();
+        let end = address.wrapping_add(buffer.len() as u64);
+        if is_read && end.wrapping_sub(self.inferior.regs().rsp) <= MOST_STACK {
+            windows.reached.set(windows.reached.get().max(end));
+        }
+        is_read
     }
 
     fn thread_pointer(&self) -> Option<u64> {

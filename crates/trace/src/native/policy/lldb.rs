@@ -31,14 +31,9 @@ enum Order {
     Older,
 }
 
-/// The step plan between two events.
-pub(crate) struct LldbStepper<'m> {
-    module: &'m Module,
-    lines: LldbLines,
-    places: HashMap<u64, Rc<Place>>,
-    /// Where calls of functions of other files return to: lldb has no way to step over such a function, so it is entered
-    /// and left again, which is a stop.
-    detours: HashSet<u64>,
+/// The step plan between two events: all that a decision depends on besides the position.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Plan {
     ranges: Vec<(u64, u64)>,
     line: Option<(FileId, u32)>,
     frame: Option<FrameId>,
@@ -47,6 +42,19 @@ pub(crate) struct LldbStepper<'m> {
     hidden: usize,
     /// Where lldb last looked.
     looked_at: u64,
+}
+
+/// Decides by the plan.
+pub(crate) struct LldbStepper<'m> {
+    module: &'m Module,
+    lines: LldbLines,
+    places: HashMap<u64, Rc<Place>>,
+    /// Where calls of functions of other files return to: lldb has no way to step over such a function, so it is entered
+    /// and left again, which is a stop.
+    detours: HashSet<u64>,
+    /// By function: whether calls were inlined into it.
+    inlines: Vec<bool>,
+    plan: Plan,
     generation: u64,
 }
 
@@ -55,20 +63,11 @@ impl<'m> LldbStepper<'m> {
         let lines = LldbLines::new(module);
         let is_user = |pc: u64| lines.at(pc).is_none_or(|e| user[e.file.0 as usize]);
         let detours = detours(module, is_user);
-        Self {
-            module,
-            lines,
-            places: HashMap::new(),
-            detours,
-            ranges: Vec::new(),
-            line: None,
-            frame: None,
-            parent: None,
-            resume_at: None,
-            hidden: 0,
-            looked_at: 0,
-            generation: 0,
+        let mut inlines = vec![false; module.functions.len()];
+        for block in module.blocks.iter().filter(|b| b.is_inlined()) {
+            inlines[block.function.0 as usize] = true;
         }
+        Self { module, lines, places: HashMap::new(), detours, inlines, plan: Plan::default(), generation: 0 }
     }
 
     fn place(&mut self, pc: u64) -> Rc<Place> {
@@ -106,7 +105,7 @@ impl<'m> LldbStepper<'m> {
     }
 
     fn order(&self, position: &Position, visible: FrameId, parent: Option<FrameId>) -> Order {
-        let Some(start) = self.frame else { return Order::Equal };
+        let Some(start) = self.plan.frame else { return Order::Equal };
         if visible == start {
             return Order::Equal;
         }
@@ -121,36 +120,46 @@ impl<'m> LldbStepper<'m> {
         };
         if younger {
             Order::Younger
-        } else if parent.is_some() && parent == self.parent {
+        } else if parent.is_some() && parent == self.plan.parent {
             Order::SameParent
         } else {
             Order::Older
         }
     }
 
-    fn plan(&mut self, position: &Position, place: &Place, hidden: usize) {
+    fn set_plan(&mut self, position: &Position, place: &Place, hidden: usize) {
         self.generation += 1;
-        self.frame = Some(Self::frame_id(position.stack, place, hidden));
-        self.parent = Self::parent_id(position, place, hidden);
-        self.line = self.line_of(position.pc, place, hidden);
-        self.ranges.clear();
-        self.ranges.extend(self.lines.range(position.pc));
-        self.looked_at = position.pc;
+        self.plan.frame = Some(Self::frame_id(position.stack, place, hidden));
+        self.plan.parent = Self::parent_id(position, place, hidden);
+        self.plan.line = self.line_of(position.pc, place, hidden);
+        self.plan.ranges.clear();
+        self.plan.ranges.extend(self.lines.range(position.pc));
+        self.plan.looked_at = if self.inlines(position) { position.pc } else { 0 };
+    }
+
+    /// Where lldb looks only matters where it may step into an inlined call.
+    fn inlines(&self, position: &Position) -> bool {
+        self.inlines[position.stack.function.0 as usize]
     }
 
     /// In the middle of a step: goes on, unless lldb looks here and an inlined call starts.
     fn go_on(&mut self, position: &Position, place: &Place, hidden: usize) -> Verdict {
+        if !self.inlines(position) {
+            return Verdict::Run;
+        }
         let pc = position.pc;
-        let end = self.ranges.iter().find(|r| r.0 <= pc && pc < r.1).map_or(pc, |r| r.1);
-        let (seen, last) = gait::looks(self.module, self.looked_at, pc, end);
-        self.looked_at = last;
-        if hidden == 0 || !seen || gait::next(self.module, pc, end).is_none_or(|n| n.runs) {
+        let end_at = |at: u64| self.plan.ranges.iter().find(|r| r.0 <= at && at < r.1).map_or(pc, |r| r.1);
+        let (end, before) = (end_at(pc), end_at(self.plan.looked_at));
+        let (seen, last) = gait::looks(self.module, self.plan.looked_at, pc, before);
+        self.plan.looked_at = last;
+        // Outside of its ranges lldb does not know how far it could run, and executes one instruction.
+        if hidden == 0 || !seen || gait::next(self.module, pc, end).is_some_and(|n| n.runs) {
             return Verdict::Run;
         }
         match self.line_of(pc, place, hidden - 1) {
             Some((_, line)) if line != 0 => self.stop(pc, place, hidden - 1),
             _ => {
-                self.plan(position, place, hidden - 1);
+                self.set_plan(position, place, hidden - 1);
                 Verdict::Run
             }
         }
@@ -160,7 +169,7 @@ impl<'m> LldbStepper<'m> {
         match self.line_of(pc, place, hidden) {
             Some((file, line)) if line != 0 => {
                 self.generation += 1;
-                self.hidden = hidden;
+                self.plan.hidden = hidden;
                 Verdict::Stop(Shown { hidden, line, file })
             }
             _ => Verdict::Run,
@@ -168,22 +177,24 @@ impl<'m> LldbStepper<'m> {
     }
 
     fn in_range(&mut self, pc: u64, place: &Place, hidden: usize) -> bool {
-        if self.ranges.iter().any(|r| r.0 <= pc && pc < r.1) {
+        if self.plan.ranges.iter().any(|r| r.0 <= pc && pc < r.1) {
             return true;
         }
-        let (Some((file, line)), Some(now)) = (self.line, self.line_of(pc, place, hidden)) else { return false };
+        let (Some((file, line)), Some(now)) = (self.plan.line, self.line_of(pc, place, hidden)) else { return false };
         if now.0 != file {
             return false;
         }
         self.generation += 1;
         if now.1 == line || now.1 == 0 {
-            self.ranges.extend(self.lines.same_line_range(pc, file, now.1));
+            // An inlined call seen from outside has a line but no range of its own.
+            let from = if hidden == 0 { self.lines.start(pc) } else { pc };
+            self.plan.ranges.extend(self.lines.same_line_range(from, file, line));
             return true;
         }
         let Some(range) = self.lines.range(pc).filter(|r| hidden == 0 && r.0 != pc) else { return false };
-        self.line = Some(now);
-        self.ranges.clear();
-        self.ranges.push(range);
+        self.plan.line = Some(now);
+        self.plan.ranges.clear();
+        self.plan.ranges.push(range);
         true
     }
 }
@@ -201,26 +212,26 @@ impl Stepper for LldbStepper<'_> {
 
     fn step(&mut self, position: &Position) -> Verdict {
         let place = self.place(position.pc);
-        if self.hidden > 0 {
-            let verdict = self.stop(position.pc, &place, self.hidden - 1);
+        if self.plan.hidden > 0 {
+            let verdict = self.stop(position.pc, &place, self.plan.hidden - 1);
             if verdict != Verdict::Run {
                 return verdict;
             }
-            self.hidden = 0;
+            self.plan.hidden = 0;
         }
-        self.plan(position, &place, 0);
+        self.set_plan(position, &place, 0);
         Verdict::Run
     }
 
     fn arrive(&mut self, position: &Position) -> Verdict {
         let pc = position.pc;
-        let resumed = match self.resume_at {
+        let resumed = match self.plan.resume_at {
             Some(at) if at != pc => return Verdict::Run,
             at => at.is_some(),
         };
         if resumed {
             self.generation += 1;
-            self.resume_at = None;
+            self.plan.resume_at = None;
         }
         let place = self.place(pc);
         let hidden = place.hidden;
@@ -239,7 +250,7 @@ impl Stepper for LldbStepper<'_> {
         let line = self.line_of(pc, &place, hidden);
         if line.is_none_or(|l| l.1 == 0) {
             // Step through what has no line, then look again.
-            self.plan(position, &place, hidden);
+            self.set_plan(position, &place, hidden);
             return Verdict::Run;
         }
         let entry = self.module.function(position.stack.function).entry();
@@ -247,7 +258,7 @@ impl Stepper for LldbStepper<'_> {
             let body = self.lines.after_prologue(self.module, position.stack.function);
             if body != pc {
                 self.generation += 1;
-                self.resume_at = Some(body);
+                self.plan.resume_at = Some(body);
                 return Verdict::Run;
             }
         }
@@ -260,6 +271,15 @@ impl Stepper for LldbStepper<'_> {
 
     fn generation(&self) -> u64 {
         self.generation
+    }
+
+    fn plan(&self) -> Option<&Plan> {
+        Some(&self.plan)
+    }
+
+    fn follow(&mut self, plan: &Plan) {
+        self.generation += 1;
+        self.plan.clone_from(plan);
     }
 
     fn sites(&self) -> Needs {

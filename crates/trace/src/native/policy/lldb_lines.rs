@@ -65,14 +65,17 @@ impl LldbLines {
         self.index(pc).map(|i| (self.entries[i].pc, self.end_of(i)))
     }
 
-    /// The range of the entry and those after it that have its line, or none.
+    /// Where the entry that holds at an address starts.
+    pub fn start(&self, pc: u64) -> u64 {
+        self.at(pc).map_or(pc, |e| e.pc)
+    }
+
+    /// The range from an address on of entries that have a line, or none.
     pub fn same_line_range(&self, pc: u64, file: FileId, line: u32) -> Option<(u64, u64)> {
         let first = self.index(pc)?;
-        let mut last = first;
-        while self.entries.get(last + 1).is_some_and(|e| !e.is_end && e.file == file && (e.line == line || e.line == 0)) {
-            last += 1;
-        }
-        Some((self.entries[first].pc, self.end_of(last)))
+        let is_same = |e: &&Entry| !e.is_end && e.file == file && (e.line == line || e.line == 0);
+        let count = self.entries[first..].iter().take_while(is_same).count();
+        Some((pc, self.end_of(first + count.checked_sub(1)?)))
     }
 
     /// Where a function's body starts.

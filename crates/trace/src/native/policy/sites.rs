@@ -16,8 +16,17 @@ pub(crate) enum Needs {
     Returns,
 }
 
-/// The addresses, sorted, of functions that `wanted` accepts.
-pub(crate) fn find(module: &Module, needs: Needs, wanted: impl Fn(u64) -> bool) -> Vec<u64> {
+/// The addresses to stop at.
+#[derive(Debug, Default)]
+pub(crate) struct Sites {
+    /// Sorted.
+    pub all: Vec<u64>,
+    /// Those among them that calls return to.
+    pub returns: HashSet<u64>,
+}
+
+/// The addresses in functions that `wanted` accepts.
+pub(crate) fn find(module: &Module, needs: Needs, wanted: impl Fn(u64) -> bool) -> Sites {
     let mut sites: HashSet<u64> = HashSet::new();
     let ranges: Vec<(u64, u64)> = module.by_address.iter().map(|r| (r.0, r.1)).filter(|r| wanted(r.0)).collect();
     let inside = |pc: u64| {
@@ -34,6 +43,7 @@ pub(crate) fn find(module: &Module, needs: Needs, wanted: impl Fn(u64) -> bool) 
     }
     sites.retain(|&pc| inside(pc));
     let mut boundaries = HashSet::new();
+    let mut returns = HashSet::new();
     for &(low, high) in &ranges {
         let Some(code) = module.code_at(low) else { continue };
         let code = &code[..code.len().min((high - low) as usize)];
@@ -49,13 +59,14 @@ pub(crate) fn find(module: &Module, needs: Needs, wanted: impl Fn(u64) -> bool) 
                 }
                 FlowControl::Call | FlowControl::IndirectCall if needs == Needs::Returns && inside(instruction.next_ip()) => {
                     sites.insert(instruction.next_ip());
+                    returns.insert(instruction.next_ip());
                 }
                 _ => {}
             }
         }
     }
     // A breakpoint inside an instruction would change the program: damaged tables must not do that.
-    let mut sites: Vec<u64> = sites.into_iter().filter(|s| boundaries.contains(s)).collect();
-    sites.sort_unstable();
-    sites
+    let mut all: Vec<u64> = sites.into_iter().filter(|s| boundaries.contains(s)).collect();
+    all.sort_unstable();
+    Sites { all, returns }
 }
