@@ -1,5 +1,8 @@
 //! The run: from stop to stop under a policy, each shown stop pushed to the sink.
 
+#[cfg(test)]
+mod tests;
+
 use super::cfi::CfaRule;
 use super::eval::Machine;
 use super::frame::{Frame as Machinery, Registers};
@@ -36,6 +39,15 @@ struct Site {
 /// Visits without effect after which a breakpoint is taken out until something changes.
 const QUIET_VISITS: u32 = 3;
 
+/// Whether stops that cannot matter are worked out ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Foresight {
+    Full,
+    /// Every stop is made, to compare with.
+    #[cfg(test)]
+    None,
+}
+
 /// How the run ended and what it cost.
 pub(super) struct Run {
     pub end: TraceEnd,
@@ -58,6 +70,9 @@ pub(super) struct Tracer<'t> {
     steps: u64,
     muted: Vec<u64>,
     glide: Glide,
+    foresight: Foresight,
+    /// Breakpoints that the program came to.
+    arrivals: u64,
 }
 
 impl<'t> Tracer<'t> {
@@ -85,6 +100,8 @@ impl<'t> Tracer<'t> {
             steps: 0,
             muted: Vec::new(),
             glide: Glide::default(),
+            foresight: Foresight::Full,
+            arrivals: 0,
         })
     }
 
@@ -156,6 +173,7 @@ impl<'t> Tracer<'t> {
             match self.inferior.resume()? {
                 Event::Breakpoint(at) if at == leave && self.is_back_in_mains_caller() => return Ok(TraceEnd::Finished),
                 Event::Breakpoint(at) => {
+                    self.arrivals += 1;
                     let pc = at.wrapping_sub(bias);
                     let before = (self.stepper.generation(), self.stack.changes);
                     match self.glide.meet(pc) {
@@ -214,7 +232,7 @@ impl<'t> Tracer<'t> {
 
     /// Before the program runs on from where the policy knows it to be: lets it pass what cannot matter.
     fn look_ahead(&mut self, position: &Position) -> Result<(), TraceError> {
-        if self.glide.is_under_way() || self.stepper.plan().is_none() {
+        if self.foresight != Foresight::Full || self.glide.is_under_way() || self.stepper.plan().is_none() {
             return Ok(());
         }
         let (module, bias, inferior, sites) = (self.module, self.inferior.bias(), &self.inferior, &mut self.sites);
