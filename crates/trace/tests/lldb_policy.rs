@@ -158,3 +158,30 @@ fn loops_of_a_header_that_are_passed_lead_to_the_stops_of_lldb() {
         assert!(steps.iter().any(|s| s.line.is_some_and(|l| l.0 == 7)), "{cc}: no stop behind the table");
     }
 }
+
+/// Registers are wider than what they hold here, and nothing fills the rest with the sign.
+const NARROW_NUMBERS: &str = "\
+volatile int sink = -1;
+__attribute__((noinline)) static int work(signed char c, int i, unsigned char u, unsigned w) {
+  sink = 3;
+  return c + i + u + w;
+}
+int main(void) {
+  int v = sink;
+  int r = work(v, v, v, v);
+  sink = r;
+  return 0;
+}
+";
+
+#[test]
+fn a_number_in_a_register_is_as_wide_as_its_type() {
+    for cc in ["gcc-12", "clang-16"] {
+        let Some(steps) = agreed(cc, OptLevel::O1, NARROW_NUMBERS, "") else { continue };
+        let inside = steps.iter().find(|s| s.function() == "work").expect("a stop in work");
+        let values = [("c", "-1"), ("i", "-1"), ("u", "255"), ("w", "4294967295")];
+        for (name, value) in values {
+            assert_eq!(find(inside, name).map(|v| &v.observation), Some(&Observation::Value(value.into())), "{cc}: {name}");
+        }
+    }
+}

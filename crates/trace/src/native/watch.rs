@@ -198,21 +198,16 @@ impl Watch {
 }
 
 impl Watch {
-    /// lldb 16 does not cut a computed value to the size of its variable, so the same bits may print as another number; and a
-    /// pointer computed from an address of the binary prints as it stands in the debug information, not relocated.
+    /// In lldb 16 a pointer computed from an address of the binary prints as it stands in the debug information, not relocated.
     fn as_lldb_computes(&self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Option<Arc<str>> {
         let bits = self.content.computed.filter(|_| self.policy == Policy::Lldb)?;
         let var = machine.module.var(var);
-        match machine.module.ty(var.ty).kind {
-            TypeKind::Signed => Some((bits as i64).to_string().into()),
-            TypeKind::Unsigned => Some(bits.to_string().into()),
-            TypeKind::Pointer => {
-                let entry = machine.module.function(frame.function).entry();
-                let ops = var.location.at(frame.lookup, entry)?.ok()?;
-                is_address_sum(ops).then(|| format!("{:#x}", bits.wrapping_sub(machine.bias)).into())
-            }
-            _ => None,
+        if !matches!(machine.module.ty(var.ty).kind, TypeKind::Pointer) {
+            return None;
         }
+        let entry = machine.module.function(frame.function).entry();
+        let ops = var.location.at(frame.lookup, entry)?.ok()?;
+        is_address_sum(ops).then(|| format!("{:#x}", bits.wrapping_sub(machine.bias)).into())
     }
 }
 

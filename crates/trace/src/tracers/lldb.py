@@ -119,6 +119,11 @@ def render(value, type_, budget):
         number = value.GetValueAsUnsigned(error, 0)
     if error.Fail():
         raise Unreadable()
+    # The number is the whole register or computed value; what lldb displays is the part of it that the type has.
+    bits = 8 * type_.GetByteSize()
+    number &= (1 << bits) - 1
+    if flags & lldb.eTypeIsSigned and number >> (bits - 1):
+        number -= 1 << bits
     return str(number)
 
 
