@@ -185,3 +185,31 @@ fn a_number_in_a_register_is_as_wide_as_its_type() {
         }
     }
 }
+
+/// What `p` was is only known from the calls, of which the second stands in a block.
+const CALLS: &str = "\
+volatile int sink;
+__attribute__((noinline)) static void take(int p) {
+  sink = p;
+  __asm__ volatile(\"xor %%edi, %%edi\" ::: \"rdi\");
+  sink = 1;
+}
+int main(void) {
+  int i = sink;
+  take(11);
+  if (i == 0) {
+    int inner = i + 2;
+    take(12);
+    sink = inner;
+  }
+  return 0;
+}
+";
+
+#[test]
+fn calls_within_blocks_give_lldb_no_entry_values() {
+    let Some(steps) = agreed("gcc-12", OptLevel::O1, CALLS, "") else { return };
+    let ends = steps.iter().filter(|s| s.function() == "take" && s.line.is_some_and(|l| l.0 == 6));
+    let seen: Vec<_> = ends.filter_map(|s| Some(find(s, "p")?.observation.clone())).collect();
+    assert_eq!(seen, [Observation::Value("11".into()), Observation::Unreadable]);
+}

@@ -249,6 +249,10 @@ impl Machine<'_> {
         let caller = self.caller(frame).ok_or(Fault::NoEntryValue)?;
         let function = self.module.function(caller.function);
         let site = function.call_sites.iter().find(|s| s.return_pc == caller.pc && !s.is_tail).ok_or(Fault::NoEntryValue)?;
+        // lldb 16 only knows the calls that stand directly in the function.
+        if site.is_nested && self.module.lldb_blocks.is_some() {
+            return Err(Fault::NoEntryValue);
+        }
         let entry = self.module.function(frame.function).entry();
         let target = match &site.target {
             CallTarget::Unknown => None,

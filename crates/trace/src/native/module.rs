@@ -90,6 +90,8 @@ impl Function {
 pub(crate) struct CallSite {
     pub return_pc: u64,
     pub is_tail: bool,
+    /// It stands in a block or an inlined call of the function, where lldb does not look for it.
+    pub is_nested: bool,
     pub target: CallTarget,
     pub params: Vec<CallParam>,
 }

@@ -204,7 +204,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                     self.scope(id, inner, function, depth + 1)?;
                 }
             }
-            gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => self.call_site(id, function),
+            gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => self.call_site(id, function, depth > 0),
             // A nested function (GNU C) is a function like any other.
             gimli::DW_TAG_subprogram => self.function(id)?,
             _ => {}
@@ -288,7 +288,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         }
     }
 
-    fn call_site(&mut self, id: DieId, function: FunctionId) {
+    fn call_site(&mut self, id: DieId, function: FunctionId, is_nested: bool) {
         let unit = &self.all[id.unit];
         let entry = &die(self.all, id).entry;
         let address = |name| entry.attr_value(name).and_then(|v| unit.dwarf.attr_address(unit.unit, v).ok().flatten());
@@ -318,7 +318,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             let parameter = parameter.map(|p| self.all[p.unit].start() + die(self.all, p).entry.offset().0);
             Some(CallParam { place, value, parameter })
         });
-        let site = CallSite { return_pc, is_tail, target, params: params.collect() };
+        let site = CallSite { return_pc, is_tail, is_nested, target, params: params.collect() };
         self.module.functions[function.0 as usize].call_sites.push(site);
     }
 
