@@ -47,9 +47,9 @@ impl Unit {
         for &id in self.roots() {
             let node = self.node(id);
             match groups.last_mut() {
-                // Later declarators start at the same specifiers; a record defined in them starts there too.
+                // Later declarators start at the same specifiers; a record that they define starts behind `typedef`, and comes first.
                 Some(group) if node.span.start < group.span.end => {
-                    group.span.end = group.span.end.max(node.span.end);
+                    group.span = Span::new(group.span.start.min(node.span.start), group.span.end.max(node.span.end));
                     group.nodes.push(id);
                 }
                 _ => groups.push(Group { span: node.span, nodes: vec![id] }),

@@ -46,15 +46,19 @@ pub(crate) enum Family {
     Operands,
     Parameters,
     Typedefs,
+    /// Members of structures and unions.
+    Members,
     Specifiers,
     Parentheses,
     Comments,
+    /// `#pragma` and what else a preprocessor leaves.
+    Directives,
     Lines,
 }
 
 impl Family {
     /// In the order of a round: coarse first.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Unreachable,
         Self::Statements,
         Self::UnusedLocals,
@@ -72,9 +76,11 @@ impl Family {
         Self::Operands,
         Self::Parameters,
         Self::Typedefs,
+        Self::Members,
         Self::Specifiers,
         Self::Parentheses,
         Self::Comments,
+        Self::Directives,
         Self::Lines,
     ];
 
@@ -94,9 +100,11 @@ impl Family {
             Self::Operands => "operands",
             Self::Parameters => "parameters",
             Self::Typedefs => "typedefs",
+            Self::Members => "members",
             Self::Specifiers => "specifiers",
             Self::Parentheses => "parentheses",
             Self::Comments => "comments",
+            Self::Directives => "directives",
             Self::Lines => "lines",
         }
     }
@@ -121,10 +129,12 @@ impl Family {
             Self::Literal(text) => literals(unit, text),
             Self::Parameters => parameters(unit),
             Self::Typedefs => typedefs(unit),
+            Self::Members => members(unit.text()),
             Self::Specifiers => specifiers(unit),
             Self::Parentheses => parentheses(unit),
             Self::Comments => comments(unit.text()),
-            Self::Lines => lines(unit),
+            Self::Directives => directives(unit.text()),
+            Self::Lines => lines(unit.text()),
         };
         levels(all)
     }
@@ -349,20 +359,63 @@ fn comments(text: &str) -> Vec<Change> {
     changes
 }
 
-/// Blank lines and lone braces that fit on the line before.
-fn lines(unit: &Unit) -> Vec<Change> {
-    let text = unit.text();
+/// Lines of a directive.
+fn directives(text: &str) -> Vec<Change> {
+    let mut offset = 0;
+    let mut changes = Vec::new();
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with('#') {
+            changes.push(Change::one(Span::new(offset, offset + line.len()), ""));
+        }
+        offset += line.len();
+    }
+    changes
+}
+
+/// Members of structures and unions, each up to its semicolon.
+fn members(text: &str) -> Vec<Change> {
+    let all: Vec<_> = tokens(text, Span::new(0, text.len())).collect();
+    let mut changes = Vec::new();
+    for (index, _) in all.iter().enumerate().filter(|(_, t)| matches!(t.text, "struct" | "union")) {
+        let named = usize::from(all.get(index + 1).is_some_and(|t| t.kind == TokenKind::Word));
+        let Some(open) = all.get(index + 1 + named).filter(|t| t.text == "{") else { continue };
+        let (mut start, mut depth) = (open.span.end, 0usize);
+        for token in &all[index + 2 + named..] {
+            match token.text {
+                "}" if depth == 0 => break,
+                "{" | "(" | "[" => depth += 1,
+                "}" | ")" | "]" => depth = depth.saturating_sub(1),
+                ";" if depth == 0 => {
+                    changes.push(Change::one(Span::new(start, token.span.end), ""));
+                    start = token.span.end;
+                }
+                _ => {}
+            }
+        }
+    }
+    changes
+}
+
+/// The longest line that joining makes.
+const LONGEST_LINE: usize = 100;
+
+/// Blank lines, lone braces that fit on the line before, and lines in the middle of something.
+fn lines(text: &str) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut offset = 0;
+    let mut before = "";
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
-        let span = Span::new(offset, offset + line.len());
+        let is_plain = |line: &str| !line.starts_with('#') && !line.contains("//");
+        let goes_on = !before.is_empty() && !before.ends_with([';', '{', '}', ':']) && before.len() + trimmed.len() < LONGEST_LINE;
+        // From the newline before it: `f()` + newline + `{` becomes `f() {`.
+        let joined = || Change::one(Span::new(offset - 1, offset + line.find(trimmed).unwrap_or(0)), " ");
         if trimmed.is_empty() {
-            changes.push(Change::one(span, ""));
-        } else if matches!(trimmed, "{" | "}" | ";" | "};") && offset > 0 {
-            // From the newline before it: `f()` + newline + `{` becomes `f() {`.
-            changes.push(Change::one(Span::new(offset - 1, offset + line.find(trimmed).unwrap_or(0)), " "));
+            changes.push(Change::one(Span::new(offset, offset + line.len()), ""));
+        } else if offset > 0 && is_plain(before) && is_plain(trimmed) && (goes_on || matches!(trimmed, "{" | "}" | ";" | "};")) {
+            changes.push(joined());
         }
+        before = trimmed;
         offset += line.len();
     }
     changes
@@ -372,10 +425,7 @@ fn lines(unit: &Unit) -> Vec<Change> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_main_does_not_lead_to_goes_in_one_edit() {
-        let source = "typedef int word;\nenum kind { ONE, TWO };\nenum other { THREE };\nint used(word x);\nint unused(void) { return THREE; }\n\
-                      int used(word x) { return x + ONE; }\nint main(void) { return used(0); }\n";
+    fn parsed(source: &str) -> Option<Unit> {
         let program = trueline_model::Program {
             name: "a.c".to_owned(),
             language: trueline_model::Language::C,
@@ -383,10 +433,28 @@ mod tests {
             origin: trueline_model::Origin::File { path: "a.c".into() },
             cflags: Vec::new(),
         };
-        let unit = match trueline_c::parse(&program) {
-            Err(reason) if reason.to_string().contains("libclang") => return println!("skipped: {reason}"),
-            other => other.unwrap(),
-        };
+        match trueline_c::parse(&program) {
+            Err(reason) if reason.to_string().contains("libclang") => {
+                println!("skipped: {reason}");
+                None
+            }
+            other => Some(other.unwrap()),
+        }
+    }
+
+    #[test]
+    fn a_typedef_goes_with_the_structure_inside_it() {
+        let source = "typedef struct hidden name;\ntypedef struct { int x; } whole;\nint main(void) { return 0; }\n";
+        let Some(unit) = parsed(source) else { return };
+        let gone: Vec<&str> = unreachable(&unit)[0].edits.iter().map(|(span, _)| &source[span.range()]).collect();
+        assert_eq!(gone, ["typedef struct hidden name;", "typedef struct { int x; } whole;"]);
+    }
+
+    #[test]
+    fn what_main_does_not_lead_to_goes_in_one_edit() {
+        let source = "typedef int word;\nenum kind { ONE, TWO };\nenum other { THREE };\nint used(word x);\nint unused(void) { return THREE; }\n\
+                      int used(word x) { return x + ONE; }\nint main(void) { return used(0); }\n";
+        let Some(unit) = parsed(source) else { return };
         let changes = unreachable(&unit);
         let gone: Vec<&str> = changes[0].edits.iter().map(|(span, _)| &source[span.range()]).collect();
         assert_eq!(gone.len(), 2, "{gone:?}");
@@ -398,5 +466,23 @@ mod tests {
         let text = "#define A 1 // kept\nint a; // one\n/* two\n */ char *s = \"// no\";\nint b; // three";
         let found: Vec<&str> = comments(text).iter().map(|c| &text[c.span().range()]).collect();
         assert_eq!(found, ["// one", "/* two\n */", "// three"]);
+    }
+
+    #[test]
+    fn members_go_one_by_one_also_of_structures_inside_structures() {
+        let text = "struct a { int x; union { char c[2]; long l; } u; unsigned b : 3; } v;\nstruct a *p;\n";
+        let found: Vec<&str> = members(text).iter().map(|c| text[c.span().range()].trim()).collect();
+        assert_eq!(found, ["int x;", "union { char c[2]; long l; } u;", "unsigned b : 3;", "char c[2];", "long l;"]);
+    }
+
+    #[test]
+    fn directives_go_and_lines_in_the_middle_of_something_are_joined() {
+        let text = "#pragma pack(1)\nstatic int\n(f)(int a,\n    int b) {\n  return\n    0; // why\n}\n";
+        assert_eq!(directives(text).len(), 1);
+        let mut joined = text.to_owned();
+        for change in lines(text).iter().rev() {
+            joined.replace_range(change.span().range(), &change.edits[0].1);
+        }
+        assert_eq!(joined, "#pragma pack(1)\nstatic int (f)(int a, int b) {\n  return\n    0; // why\n}\n");
     }
 }
