@@ -2,10 +2,11 @@
 
 use super::{Args, FailureChoice};
 use anyhow::bail;
+use std::time::Duration;
 use trueline_check::{CheckOptions, Checker};
 use trueline_isolate::{Failure, FailureJudge, FailureKind, Setting, diagnose_telling};
 use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError};
-use trueline_toolchain::{Compiler, installed_compilers};
+use trueline_toolchain::{Compiler, Limits, cpu_time, installed_compilers};
 
 /// What is being looked into.
 pub struct Case {
@@ -114,14 +115,21 @@ impl SwitchJudge for DebugJudge {
     }
 }
 
+/// CPU time that a mutant may take at least.
+const LEAST_CPU: Duration = Duration::from_secs(3);
+
 fn debug_case(args: &Args, program: &Program, compiler: &Compiler, levels: &[OptLevel]) -> anyhow::Result<Case> {
     let options = CheckOptions {
         cflags: args.cflags.clone(),
         invariants: Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect(),
         ..CheckOptions::default()
     };
-    let checker = Checker::new(options)?;
+    let checker = Checker::new(options.clone())?;
+    let started = cpu_time();
     let reference = checker.reference(program, compiler)?;
+    // A mutant may loop for ever, and must not take minutes to say nothing where the program took milliseconds.
+    let cpu = ((cpu_time() - started) * 10).max(LEAST_CPU).min(options.limits.cpu);
+    let for_mutants = Checker::new(CheckOptions { limits: Limits { cpu, ..options.limits.clone() }, ..options })?;
     // -O0 is the reference here, so it cannot be what fails.
     for &opt in levels.iter().filter(|opt| **opt != OptLevel::O0) {
         let run = checker.check(program, &reference, compiler, opt, &[])?;
@@ -130,7 +138,7 @@ fn debug_case(args: &Args, program: &Program, compiler: &Compiler, levels: &[Opt
             flags.extend(args.cflags.iter().cloned());
             let setting = Setting { compiler: compiler.clone(), opt, flags };
             let message = format!("{} violation at {}:{} ({opt})", violation.invariant, program.name, violation.line);
-            let judge = DebugJudge { checker, setting: setting.clone(), invariant: violation.invariant };
+            let judge = DebugJudge { checker: for_mutants, setting: setting.clone(), invariant: violation.invariant };
             return Ok(Case {
                 kind: "debug-info",
                 message,
