@@ -9,9 +9,11 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 use trueline_toolchain::{Confinement, Exit, Job, Limits};
+use trueline_trace::TraceError;
 
 /// Most output a program may print.
 const MOST_OUTPUT: usize = 16 << 20;
+const SIGKILL: i32 = 9;
 /// What stands on standard input; a closed program leaves it there.
 const BAIT: &[u8] = b"trueline\n";
 
@@ -55,6 +57,8 @@ impl Behaviour {
         match outcome.exit {
             _ if read => Err(bad("reads its standard input".to_owned())),
             Exit::Code(code) => Ok(Self { code, output: outcome.stdout, cpu: outcome.cpu }),
+            // From outside; what ends a program at its limits is told apart before.
+            Exit::Signal(SIGKILL) => Err(CheckError::Trace(TraceError::Killed { binary: binary.to_owned() })),
             Exit::Signal(signal) => Err(bad(format!("is ended by signal {signal} ({})", signal_name(signal)))),
             Exit::TimedOut => Err(bad(format!("did not finish within {} s", limits.wall.min(limits.cpu).as_secs()))),
             Exit::TooMuchOutput | Exit::Stopped => Err(bad(format!("prints more than {} MB", MOST_OUTPUT >> 20))),
@@ -69,10 +73,22 @@ fn signal_name(signal: i32) -> &'static str {
         6 => "SIGABRT, abort",
         7 => "SIGBUS, a bus error",
         8 => "SIGFPE, an arithmetic error",
-        9 => "SIGKILL",
         11 => "SIGSEGV, a bad memory access",
         25 => "SIGXFSZ, too large a file",
         31 => "SIGSYS: it tried to start another process, open a socket or leave its group; a closed program does none of that",
         _ => "see signal(7)",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_killed_is_not_called_bad_and_one_that_aborts_is() {
+        let run =
+            |signal: &str| Behaviour::observe(Path::new("/bin/sh"), &["-c".to_owned(), format!("kill -{signal} $$")], &Limits::default());
+        assert!(matches!(run("KILL"), Err(CheckError::Trace(TraceError::Killed { .. }))));
+        assert!(matches!(run("ABRT"), Err(CheckError::BadProgram { .. })));
     }
 }

@@ -50,6 +50,7 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
                 inferior.remove_breakpoint(pc).map_err(system("remove a breakpoint"))?;
             }
             Event::Exited(_) => return Ok(coverage),
+            Event::Killed { signal: libc::SIGKILL, .. } => return Err(TraceError::Killed { binary: request.binary.clone() }),
             Event::Killed { signal, .. } => return Err(bad(&format!("crashed with signal {signal}"))),
             Event::TimedOut => return Err(bad(&format!("did not finish within {} s", request.limits.wall.as_secs()))),
             Event::Forked => return Err(bad("starts another process or thread")),

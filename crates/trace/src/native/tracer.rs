@@ -409,6 +409,7 @@ impl<'t> Tracer<'t> {
         };
         match event {
             Event::Exited(_) => Ok(()),
+            Event::Killed { signal: libc::SIGKILL, .. } => Err(TraceError::Killed { binary: self.request.binary.clone() }),
             Event::Killed { signal, at } => {
                 let name =
                     nix::sys::signal::Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_owned());
