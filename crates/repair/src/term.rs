@@ -34,6 +34,19 @@ enum Node {
     Call(Name, u32, Box<[Term]>),
 }
 
+impl Node {
+    /// Adds what it is made of to the terms that a walk has still to visit.
+    fn push_operands(&self, work: &mut Vec<Term>) {
+        match self {
+            Node::Const(..) | Node::Var(..) => {}
+            Node::Bin(_, a, b) | Node::Concat(a, b) => work.extend([*a, *b]),
+            Node::Extract(a, ..) | Node::Zext(a, _) | Node::Sext(a, _) => work.push(*a),
+            Node::Ite(a, b, c) => work.extend([*a, *b, *c]),
+            Node::Call(_, _, args) | Node::Extreme(_, args) => work.extend(args.iter().copied()),
+        }
+    }
+}
+
 /// All terms of one proof.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {

@@ -1,5 +1,8 @@
 //! s000 of the paper's figure 1, end to end: gcc and clang at -O3, in gdb and lldb.
 
+mod common;
+
+use common::build;
 use std::path::{Path, PathBuf};
 use trueline_repair::image::Image;
 use trueline_repair::repair::{Request, repair};
@@ -40,18 +43,6 @@ int main(void) {
   return 0;
 }
 ";
-
-fn build(scratch: &Scratch, cc: &str, source: &str, flags: &[&str], name: &str) -> Option<PathBuf> {
-    let source = scratch.write("source.c", source).unwrap();
-    let Ok(compiler) = find_compiler(cc) else {
-        eprintln!("skipped: no {cc}");
-        return None;
-    };
-    let output = scratch.join(name);
-    let outcome = compiler.job().args(flags).arg(&source).arg("-o").arg(&output).limits(Limits::seconds(120)).run().unwrap();
-    assert!(outcome.success(), "{}", outcome.stderr_text());
-    Some(output)
-}
 
 /// The address of the loop head: the first PC of a range with a non-constant new location.
 fn repaired(cc: &str) -> Option<(Scratch, PathBuf, PathBuf, u64, usize)> {

@@ -1,10 +1,12 @@
 //! What held by luck of the program's own data: the file is repaired on one run, and checked on others.
 
-use std::path::PathBuf;
+mod common;
+
+use common::build;
 use trueline_repair::image::Image;
 use trueline_repair::repair::{Request, repair};
 use trueline_repair::{verify, written};
-use trueline_toolchain::{Limits, Scratch, find_compiler};
+use trueline_toolchain::Scratch;
 
 /// The argument says where the largest element stands, how many are looked at, and how many stores change nothing.
 const SOURCE: &str = "#include <stdlib.h>
@@ -45,23 +47,11 @@ int main(int argc, char **argv) {
 }
 ";
 
-fn build(scratch: &Scratch, cc: &str, flags: &[&str], name: &str) -> Option<PathBuf> {
-    let source = scratch.write("source.c", SOURCE).unwrap();
-    let Ok(compiler) = find_compiler(cc) else {
-        eprintln!("skipped: no {cc}");
-        return None;
-    };
-    let output = scratch.join(name);
-    let outcome = compiler.job().args(flags).arg(&source).arg("-o").arg(&output).limits(Limits::seconds(120)).run().unwrap();
-    assert!(outcome.success(), "{}", outcome.stderr_text());
-    Some(output)
-}
-
 /// Wrong values on other data than the program's own, and how many were compared.
 fn wrong_elsewhere(cc: &str, variations: u64) -> Option<(Vec<String>, usize)> {
     let scratch = Scratch::new().unwrap();
-    let binary = build(&scratch, cc, &["-O3", "-msse4.2", "-g"], "optimized")?;
-    let reference = build(&scratch, cc, &["-O0", "-g"], "reference").unwrap();
+    let binary = build(&scratch, cc, SOURCE, &["-O3", "-msse4.2", "-g"], "optimized")?;
+    let reference = build(&scratch, cc, SOURCE, &["-O0", "-g"], "reference").unwrap();
     let functions = ["largest", "add", "guarded"].map(str::to_owned).to_vec();
     let request = Request { functions, proofs: trueline_repair::repair::Proofs::Off, ..Request::new(&binary, &reference) };
     let request = Request { variations, trust: trueline_repair::mend::Trust::Validated, ..request };

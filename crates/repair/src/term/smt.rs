@@ -14,13 +14,7 @@ impl Terms {
             if std::mem::replace(&mut needed[t.0 as usize], true) {
                 continue;
             }
-            match &self.nodes[t.0 as usize] {
-                Node::Const(..) | Node::Var(..) => {}
-                Node::Bin(_, a, b) | Node::Concat(a, b) => work.extend([*a, *b]),
-                Node::Extract(a, ..) | Node::Zext(a, _) | Node::Sext(a, _) => work.push(*a),
-                Node::Ite(a, b, c) => work.extend([*a, *b, *c]),
-                Node::Call(_, _, args) | Node::Extreme(_, args) => work.extend(args.iter().copied()),
-            }
+            self.nodes[t.0 as usize].push_operands(&mut work);
         }
         let mut out = String::new();
         let mut functions: BTreeMap<Name, String> = BTreeMap::new();
