@@ -73,12 +73,11 @@ pub struct Recorder {
     encoder: Encoder,
     /// The buffer of snapshots.
     record: Encoder,
+    writer: snapshot::Writer,
     unwinder: Option<Unwinder>,
     frames: Vec<(u64, u64)>,
     stacks: FastMap<Vec<(u64, u64)>, u32>,
     locations: FastSet<u64>,
-    /// Distance of the location from the start of an instruction, learnt from the first one that has one.
-    location_offset: Option<u64>,
     running: Vec<Running>,
     /// The switch of the hooks, on while a watched pass runs.
     switch: *mut u8,
@@ -106,7 +105,7 @@ impl Recorder {
             frames: Vec::new(),
             stacks: FastMap::default(),
             locations: FastSet::default(),
-            location_offset: None,
+            writer: snapshot::Writer::default(),
             running: Vec::new(),
             switch,
             touched: FastSet::default(),
@@ -273,19 +272,15 @@ impl Recorder {
         let mut record = std::mem::take(&mut self.record);
         record.bytes.clear();
         record.snapshot(id);
-        let (mut fresh, known, mut first) = (Vec::new(), &self.locations, None);
-        let see = |inst: Ref, location: Ref| {
-            first.get_or_insert((inst as u64, location as u64));
+        let (mut fresh, known) = (Vec::new(), &self.locations);
+        let see = |location: Ref| {
             // Neighbours mostly share their location.
             if fresh.last() != Some(&(location as u64)) && !known.contains(&(location as u64)) {
                 fresh.push(location as u64);
             }
         };
         // SAFETY: a live function of the running unit.
-        unsafe { snapshot::write(&api, function, &mut record, see) };
-        if self.location_offset.is_none() {
-            self.location_offset = first.and_then(|(inst, location)| learn_offset(inst, location));
-        }
+        unsafe { self.writer.write(&api, function, &mut record, see) };
         fresh.into_iter().for_each(|location| self.define_location(location));
         self.stream.write(&record.bytes);
         self.record = record;
@@ -396,7 +391,7 @@ impl Recorder {
         if !self.active() {
             return;
         }
-        let Some(inst) = self.location_offset.map(|offset| slot.wrapping_sub(offset)) else { return };
+        let Some(inst) = self.writer.location_offset.map(|offset| slot.wrapping_sub(offset)) else { return };
         if !self.touched.contains(&inst) {
             return;
         }
@@ -414,11 +409,4 @@ impl Recorder {
 enum Cached {
     Allowed,
     Refused,
-}
-
-/// Finds the word of an instruction that holds its location.
-fn learn_offset(inst: u64, location: u64) -> Option<u64> {
-    const WORDS: u64 = 10; // an Instruction is 72 bytes in LLVM 13 to 19
-    // SAFETY: within the instruction's own allocation.
-    (0..WORDS).map(|i| i * 8).find(|offset| unsafe { *((inst + offset) as *const u64) } == location)
 }

@@ -1,8 +1,11 @@
-//! Reads a function through the C interface: blocks, edges, instructions, operands, locations. The record is
-//! written as it is read, since this is where watching a large function spends its time.
+//! Reads a function through the C interface: blocks, edges, instructions, operands, locations. This is where watching a
+//! large function spends its time, and a pass changes few blocks: each is first read as bare words, and only one whose
+//! words are not those of last time is written, the others are told by their address.
 
 use crate::capi::{Api, Ref};
+use crate::fast::{FastMap, Mixer};
 use crate::wire::Encoder;
+use std::hash::Hasher;
 
 const VOID_KIND: u32 = 0;
 const CALL_OPCODES: [u32; 3] = [45, 5, 67];
@@ -22,83 +25,167 @@ fn name_of(api: &Api, value: Ref) -> &[u8] {
     }
 }
 
+/// A word that differs when the name does: it is asked for every instruction, most of which have none.
+fn name_word(api: &Api, value: Ref) -> u64 {
+    let name = name_of(api, value);
+    if name.is_empty() {
+        return 0;
+    }
+    let mut mixer = Mixer::default();
+    mixer.write(name);
+    mixer.finish()
+}
+
 /// The name of a value as text.
 pub fn value_name(api: &Api, value: Ref) -> String {
     String::from_utf8_lossy(name_of(api, value)).into_owned()
 }
 
-/// Writes a function's record. `each_location` sees every instruction that has a location, with it.
-///
-/// # Safety
-/// `function` must be a live function of this process's libLLVM.
-pub unsafe fn write(api: &Api, function: Ref, out: &mut Encoder, mut each_location: impl FnMut(Ref, Ref)) {
-    out.address(function as u64);
-    out.text(name_of(api, function));
-    // SAFETY: we only walk the lists of a live function, and no other thread changes them.
-    unsafe {
-        out.u8(u8::from(!(api.subprogram)(function).is_null()));
-        let mut unnamed = 0;
-        let mut param = (api.first_param)(function);
-        while !param.is_null() {
-            unnamed += u32::from(name_of(api, param).is_empty());
-            param = (api.next_param)(param);
+/// Reads locations and remembers the blocks that were written.
+#[derive(Default)]
+pub struct Writer {
+    /// Distance of the location from the start of an instruction, learnt from the first one that has one: asking LLVM
+    /// for it registers and forgets a reference to the location.
+    pub location_offset: Option<u64>,
+    /// The words of each block when it was last written, by address.
+    written: FastMap<u64, Vec<u64>>,
+    /// The words of the block at hand.
+    words: Vec<u64>,
+}
+
+impl Writer {
+    /// Writes a function's record. `each_location` sees the location of every instruction that has one.
+    ///
+    /// # Safety
+    /// `function` must be a live function of this process's libLLVM.
+    pub unsafe fn write(&mut self, api: &Api, function: Ref, out: &mut Encoder, mut each_location: impl FnMut(Ref)) {
+        out.address(function as u64);
+        out.text(name_of(api, function));
+        // SAFETY: we only walk the lists of a live function, and no other thread changes them.
+        unsafe {
+            out.u8(u8::from(!(api.subprogram)(function).is_null()));
+            let mut unnamed = 0;
+            let mut param = (api.first_param)(function);
+            while !param.is_null() {
+                unnamed += u32::from(name_of(api, param).is_empty());
+                param = (api.next_param)(param);
+            }
+            out.u32(unnamed);
+            let (place, mut count) = (out.count(), 0);
+            let mut block = (api.first_block)(function);
+            while !block.is_null() {
+                self.write_block(api, block, out, &mut each_location);
+                count += 1;
+                block = (api.next_block)(block);
+            }
+            out.counted(place, count);
         }
-        out.u32(unnamed);
-        let blocks = out.count();
-        let mut block = (api.first_block)(function);
-        while !block.is_null() {
-            write_block(api, block, out, &mut each_location);
-            out.increment(blocks);
-            block = (api.next_block)(block);
+    }
+
+    /// # Safety
+    /// `block` must be a live block.
+    unsafe fn write_block(&mut self, api: &Api, block: Ref, out: &mut Encoder, each_location: &mut impl FnMut(Ref)) {
+        let at = block as u64;
+        // SAFETY: as above.
+        unsafe { self.read_words(api, block, each_location) };
+        let last = self.written.entry(at).or_default();
+        if *last == self.words {
+            return out.repeat_block(at);
+        }
+        last.clone_from(&self.words);
+        out.block(at);
+        // SAFETY: as above.
+        unsafe {
+            // A block is a value, at the same address.
+            out.text(name_of(api, block));
+            let terminator = (api.terminator)(block);
+            let mut decided = 0;
+            if terminator.is_null() {
+                out.u32(0);
+            } else {
+                let count = (api.successor_count)(terminator);
+                out.u32(count);
+                (0..count).for_each(|i| out.reference((api.successor)(terminator, i) as u64));
+                if !(api.is_branch)(terminator).is_null() && (api.is_conditional)(terminator) != 0 {
+                    let condition = (api.condition)(terminator);
+                    if !(api.is_constant_int)(condition).is_null() {
+                        decided = (api.successor)(terminator, u32::from((api.constant_value)(condition) == 0)) as u64;
+                    }
+                }
+            }
+            out.optional(decided);
+            let (place, mut count) = (out.count(), 0);
+            let mut inst = (api.first_instruction)(block);
+            while !inst.is_null() {
+                let location = self.location_of(api, inst);
+                write_instruction(api, inst, location, out);
+                count += 1;
+                inst = (api.next_instruction)(inst);
+            }
+            out.counted(place, count);
+        }
+        out.end_block(at);
+    }
+
+    /// Reads all that a record of the block says, directly or by what it is computed from: successors and a decided
+    /// condition are operands of the terminator, the callee is one of the call.
+    ///
+    /// # Safety
+    /// `block` must be a live block.
+    unsafe fn read_words(&mut self, api: &Api, block: Ref, each_location: &mut impl FnMut(Ref)) {
+        self.words.clear();
+        self.words.push(name_word(api, block));
+        // SAFETY: as above.
+        unsafe {
+            let mut inst = (api.first_instruction)(block);
+            while !inst.is_null() {
+                let location = self.location_of(api, inst);
+                if !location.is_null() {
+                    each_location(location);
+                }
+                let operands = (api.operand_count)(inst).clamp(0, MOST_OPERANDS) as u32;
+                let kind = u64::from((api.opcode)(inst)) << 32 | u64::from(operands);
+                self.words.extend([inst as u64, kind, (api.type_of)(inst) as u64, location as u64, name_word(api, inst)]);
+                self.words.extend((0..operands).map(|i| (api.operand)(inst, i) as u64));
+                inst = (api.next_instruction)(inst);
+            }
+        }
+    }
+
+    /// # Safety
+    /// `inst` must be a live instruction.
+    unsafe fn location_of(&mut self, api: &Api, inst: Ref) -> Ref {
+        // SAFETY: the word at this distance is the location in every instruction.
+        unsafe {
+            if let Some(offset) = self.location_offset {
+                return *((inst as u64 + offset) as *const Ref);
+            }
+            let location = (api.location)(inst);
+            if !location.is_null() {
+                self.location_offset = learn_offset(inst, location);
+            }
+            location
         }
     }
 }
 
+/// Finds the word of an instruction that holds its location.
+///
 /// # Safety
-/// `block` must be a live block.
-unsafe fn write_block(api: &Api, block: Ref, out: &mut Encoder, each_location: &mut impl FnMut(Ref, Ref)) {
-    out.address(block as u64);
-    // SAFETY: as above.
-    unsafe {
-        // A block is a value, at the same address.
-        out.text(name_of(api, block));
-        let terminator = (api.terminator)(block);
-        let mut decided = 0;
-        if terminator.is_null() {
-            out.u32(0);
-        } else {
-            let count = (api.successor_count)(terminator);
-            out.u32(count);
-            (0..count).for_each(|i| out.reference((api.successor)(terminator, i) as u64));
-            if !(api.is_branch)(terminator).is_null() && (api.is_conditional)(terminator) != 0 {
-                let condition = (api.condition)(terminator);
-                if !(api.is_constant_int)(condition).is_null() {
-                    decided = (api.successor)(terminator, u32::from((api.constant_value)(condition) == 0)) as u64;
-                }
-            }
-        }
-        out.optional(decided);
-        let instructions = out.count();
-        let mut inst = (api.first_instruction)(block);
-        while !inst.is_null() {
-            write_instruction(api, inst, out, each_location);
-            out.increment(instructions);
-            inst = (api.next_instruction)(inst);
-        }
-    }
+/// `inst` must be a live instruction.
+unsafe fn learn_offset(inst: Ref, location: Ref) -> Option<u64> {
+    const WORDS: u64 = 9; // an Instruction is 72 bytes in LLVM 13 to 19, 80 since
+    // SAFETY: within the instruction's own allocation.
+    (0..WORDS).map(|i| i * 8).find(|offset| unsafe { *((inst as u64 + offset) as *const Ref) } == location)
 }
 
 /// # Safety
 /// `inst` must be a live instruction.
-unsafe fn write_instruction(api: &Api, inst: Ref, out: &mut Encoder, each_location: &mut impl FnMut(Ref, Ref)) {
+unsafe fn write_instruction(api: &Api, inst: Ref, location: Ref, out: &mut Encoder) {
     // SAFETY: as above.
     unsafe {
         let opcode = (api.opcode)(inst);
         let is_call = CALL_OPCODES.contains(&opcode);
-        let location = (api.location)(inst);
-        if !location.is_null() {
-            each_location(inst, location);
-        }
         let is_void = NO_RESULT.contains(&opcode) || is_call && (api.type_kind)((api.type_of)(inst)) == VOID_KIND;
         let name = if is_void { &[] } else { name_of(api, inst) };
         let called = if is_call { (api.called)(inst) } else { std::ptr::null_mut() };

@@ -1,10 +1,13 @@
 //! The record format between the preloaded library and its reader: a magic number, then tagged records. Numbers
-//! are written with as many bytes as they need, addresses as the distance from a neighbour: what a record costs the
-//! watched process is mostly the copying of its bytes. A file that ends in the middle of a record (the process
+//! are written with as many bytes as they need, addresses as the distance from a neighbour, and a block that is as it
+//! was last time is not written again: what a record costs the watched process is mostly the copying of its bytes. A file that ends in the middle of a record (the process
 //! crashed) is read up to there.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 /// First bytes of every stream; the digit is the format's version.
-pub const MAGIC: &[u8; 8] = b"TLHOOK2\n";
+pub const MAGIC: &[u8; 8] = b"TLHOOK3\n";
 
 /// One record, as read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,8 +130,8 @@ pub struct FunctionRecord {
     pub has_subprogram: bool,
     /// Arguments without a name, which take the first numbers.
     pub unnamed_arguments: u32,
-    /// Its blocks, the entry first.
-    pub blocks: Vec<BlockRecord>,
+    /// Its blocks, the entry first; snapshots share those that did not change.
+    pub blocks: Vec<Arc<BlockRecord>>,
 }
 
 /// A basic block.
@@ -182,6 +185,14 @@ mod flag {
     pub const VOID: u8 = 1;
     pub const NAMED: u8 = 2;
     pub const CALLEE: u8 = 4;
+}
+
+/// Where the body of a block stands.
+mod body {
+    /// Here.
+    pub const FOLLOWS: u8 = 0;
+    /// Where the block at this address was last written.
+    pub const AS_BEFORE: u8 = 1;
 }
 
 /// The addresses that the next ones are written relative to; every record begins anew.
@@ -259,16 +270,29 @@ impl Encoder {
         self.number(v.len() as u64);
         self.bytes.extend_from_slice(v);
     }
-    /// A list's length that is not known yet, to be counted up; gives its place.
+    /// Room for a list's length that is not known yet; gives its place.
     pub fn count(&mut self) -> usize {
         self.bytes.extend_from_slice(&[0; 4]);
         self.bytes.len() - 4
     }
-    /// Counts one more item of the list whose length is at `place`.
-    pub fn increment(&mut self, place: usize) {
-        let field = &mut self.bytes[place..place + 4];
-        let count = u32::from_le_bytes([field[0], field[1], field[2], field[3]]) + 1;
-        field.copy_from_slice(&count.to_le_bytes());
+    /// Fills in the length of the list at `place`.
+    pub fn counted(&mut self, place: usize, count: u32) {
+        self.bytes[place..place + 4].copy_from_slice(&count.to_le_bytes());
+    }
+    /// The head of a block, whose body the caller writes.
+    pub fn block(&mut self, at: u64) {
+        self.address(at);
+        self.bases.location = at;
+        self.u8(body::FOLLOWS);
+    }
+    /// The body of the block at `at` is complete.
+    pub fn end_block(&mut self, at: u64) {
+        self.bases.value = at;
+    }
+    /// A block that is as it was last written.
+    pub fn repeat_block(&mut self, at: u64) {
+        self.address(at);
+        self.u8(body::AS_BEFORE);
     }
     /// The head of an instruction; operands follow.
     pub fn instruction(&mut self, at: u64, opcode: u8, is_void: bool, location: u64, name: &[u8], callee: &[u8]) {
@@ -356,20 +380,21 @@ impl Encoder {
         self.u8(u8::from(function.has_subprogram));
         self.u32(function.unnamed_arguments);
         let blocks = self.count();
+        self.counted(blocks, function.blocks.len() as u32);
         for block in &function.blocks {
-            self.increment(blocks);
-            self.address(block.at);
+            self.block(block.at);
             self.text(block.name.as_bytes());
             self.u32(block.successors.len() as u32);
             block.successors.iter().for_each(|s| self.reference(*s));
             self.optional(block.decided);
             let instructions = self.count();
+            self.counted(instructions, block.instructions.len() as u32);
             for inst in &block.instructions {
-                self.increment(instructions);
                 self.instruction(inst.at, inst.opcode, inst.is_void, inst.location, inst.name.as_bytes(), inst.callee.as_bytes());
                 self.u32(inst.operands.len() as u32);
                 inst.operands.iter().for_each(|o| self.reference(*o));
             }
+            self.end_block(block.at);
         }
     }
 }
@@ -379,12 +404,14 @@ impl Encoder {
 pub struct Decoder<'a> {
     bytes: &'a [u8],
     bases: Bases,
+    /// Blocks as they were last written, by address.
+    written: HashMap<u64, Arc<BlockRecord>>,
 }
 
 impl<'a> Decoder<'a> {
     /// A decoder of a stream, `None` when it does not begin with the magic number.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
-        bytes.strip_prefix(MAGIC.as_slice()).map(|bytes| Self { bytes, bases: Bases::default() })
+        bytes.strip_prefix(MAGIC.as_slice()).map(|bytes| Self { bytes, bases: Bases::default(), written: HashMap::new() })
     }
 
     fn u8(&mut self) -> Option<u8> {
@@ -443,23 +470,32 @@ impl<'a> Decoder<'a> {
 
     fn function(&mut self) -> Option<FunctionRecord> {
         self.bases = Bases::default();
-        Some(FunctionRecord {
-            at: self.address()?,
-            name: self.text()?,
-            has_subprogram: self.u8()? != 0,
-            unnamed_arguments: self.u32()?,
-            blocks: self.counted(Self::block)?,
-        })
+        let (at, name, has_subprogram, unnamed_arguments) = (self.address()?, self.text()?, self.u8()? != 0, self.u32()?);
+        // A function lists a block once; a stream that repeats one could ask for any amount of memory.
+        let mut listed = HashSet::new();
+        let blocks = self.counted(|d| d.block().filter(|block| listed.insert(block.at)))?;
+        Some(FunctionRecord { at, name, has_subprogram, unnamed_arguments, blocks })
     }
 
-    fn block(&mut self) -> Option<BlockRecord> {
-        Some(BlockRecord {
-            at: self.address()?,
-            name: self.text()?,
-            successors: self.list(Self::reference)?,
-            decided: self.optional()?,
-            instructions: self.counted(Self::instruction)?,
-        })
+    fn block(&mut self) -> Option<Arc<BlockRecord>> {
+        let at = self.address()?;
+        self.bases.location = at;
+        match self.u8()? {
+            body::FOLLOWS => {
+                let block = Arc::new(BlockRecord {
+                    at,
+                    name: self.text()?,
+                    successors: self.list(Self::reference)?,
+                    decided: self.optional()?,
+                    instructions: self.counted(Self::instruction)?,
+                });
+                self.bases.value = at;
+                self.written.insert(at, Arc::clone(&block));
+                Some(block)
+            }
+            body::AS_BEFORE => self.written.get(&at).cloned(),
+            _ => None,
+        }
     }
 
     fn instruction(&mut self) -> Option<InstructionRecord> {
@@ -520,7 +556,7 @@ mod tests {
             ..Default::default()
         };
         let block = BlockRecord { at: 5, name: "entry".into(), successors: vec![5], decided: 5, instructions: vec![inst] };
-        let function = FunctionRecord { at: 4, name: "f".into(), has_subprogram: true, unnamed_arguments: 1, blocks: vec![block] };
+        let function = FunctionRecord { at: 4, name: "f".into(), has_subprogram: true, unnamed_arguments: 1, blocks: vec![block.into()] };
         vec![
             Record::Header { major: 16, library: "libLLVM-16.so.1".into(), losses: vec!["moveAfter".into()] },
             Record::Stack { id: 1, frames: vec![(16, 8)] },
@@ -571,6 +607,44 @@ mod tests {
         ] {
             assert_eq!(unfold(fold(distance)), distance, "{distance:#x}");
         }
+    }
+
+    #[test]
+    fn a_block_that_did_not_change_is_told_by_its_address() {
+        let block = |at| Arc::new(BlockRecord { at, name: "b".into(), successors: vec![64], ..Default::default() });
+        let function = |blocks| FunctionRecord { at: 8, blocks, ..Default::default() };
+        let mut encoder = Encoder { bytes: MAGIC.to_vec(), ..Encoder::default() };
+        encoder.record(&Record::Snapshot { id: 1, function: function(vec![block(64), block(32)]) });
+        encoder.snapshot(2);
+        encoder.address(8);
+        encoder.text(b"");
+        encoder.u8(0);
+        encoder.u32(0);
+        let place = encoder.count();
+        encoder.counted(place, 2);
+        for at in [32, 64] {
+            encoder.repeat_block(at);
+        }
+        let read: Vec<Record> = Decoder::new(&encoder.bytes).unwrap().collect();
+        assert_eq!(read[1], Record::Snapshot { id: 2, function: function(vec![block(32), block(64)]) });
+    }
+
+    #[test]
+    fn a_block_listed_twice_or_never_written_ends_the_stream() {
+        let block = Arc::new(BlockRecord { at: 64, ..Default::default() });
+        let mut encoder = Encoder { bytes: MAGIC.to_vec(), ..Encoder::default() };
+        encoder.record(&Record::Snapshot { id: 1, function: FunctionRecord { blocks: vec![block.clone(), block], ..Default::default() } });
+        assert_eq!(Decoder::new(&encoder.bytes).unwrap().count(), 0);
+        encoder.bytes.truncate(MAGIC.len());
+        encoder.snapshot(1);
+        encoder.address(8);
+        encoder.text(b"");
+        encoder.u8(0);
+        encoder.u32(0);
+        let place = encoder.count();
+        encoder.counted(place, 1);
+        encoder.repeat_block(64);
+        assert_eq!(Decoder::new(&encoder.bytes).unwrap().count(), 0);
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Flow {
         let edges = |block: &BlockRecord| {
             block.successors.iter().filter(|to| takes(block, **to)).filter_map(|to| index.get(to).copied()).collect::<Vec<_>>()
         };
-        Self::from_edges(function.blocks.iter().map(edges).collect())
+        Self::from_edges(function.blocks.iter().map(|b| edges(b)).collect())
     }
 
     /// The flow of a graph given by its successor lists; block 0 is the entry.

@@ -8,6 +8,7 @@ use crate::provenance::{Provenance, bearers, locations_before};
 use crate::rules::{self, Rule};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::sync::Arc;
 use trueline_hook::wire::BlockRecord;
 
 /// What is done with a location.
@@ -188,7 +189,7 @@ fn deviation(
 /// source's. Only asked where all of these blocks are there before and after.
 fn bypass(history: &History<'_>, f: &Function<'_>, place: Place, sources: &[Place]) -> Option<BlockIndex> {
     let (old, new) = (&history.run.before[f.before].blocks, &history.run.after[place.function].blocks);
-    let index_of = |blocks: &[BlockRecord], at: u64| {
+    let index_of = |blocks: &[Arc<BlockRecord>], at: u64| {
         let found = blocks.iter().position(|b| b.at == at).filter(|_| !history.new_blocks.contains(&at));
         found.map(|index| BlockIndex(index as u32))
     };

@@ -25,7 +25,13 @@ fn block(at: u64, successors: &[u64], instructions: Vec<InstructionRecord>) -> B
 }
 
 fn function(blocks: Vec<BlockRecord>) -> Vec<Arc<FunctionRecord>> {
-    vec![Arc::new(FunctionRecord { at: 1, name: "f".into(), has_subprogram: true, blocks, ..Default::default() })]
+    vec![Arc::new(FunctionRecord {
+        at: 1,
+        name: "f".into(),
+        has_subprogram: true,
+        blocks: blocks.into_iter().map(Arc::new).collect(),
+        ..Default::default()
+    })]
 }
 
 fn event(kind: EventKind, inst: u64, other: u64) -> Event {
