@@ -45,6 +45,8 @@ pub(crate) enum Family {
     Literal(&'static str),
     Operands,
     Parameters,
+    /// Definitions take the place of their prototypes.
+    Prototypes,
     Typedefs,
     /// Members of structures and unions.
     Members,
@@ -58,7 +60,7 @@ pub(crate) enum Family {
 
 impl Family {
     /// In the order of a round: coarse first.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Unreachable,
         Self::Statements,
         Self::UnusedLocals,
@@ -75,6 +77,7 @@ impl Family {
         Self::Literal("1"),
         Self::Operands,
         Self::Parameters,
+        Self::Prototypes,
         Self::Typedefs,
         Self::Members,
         Self::Specifiers,
@@ -99,6 +102,7 @@ impl Family {
             Self::Literal(_) => "constants",
             Self::Operands => "operands",
             Self::Parameters => "parameters",
+            Self::Prototypes => "prototypes",
             Self::Typedefs => "typedefs",
             Self::Members => "members",
             Self::Specifiers => "specifiers",
@@ -128,6 +132,7 @@ impl Family {
             Self::Operands => of_kind(RemovalKind::Operand),
             Self::Literal(text) => literals(unit, text),
             Self::Parameters => parameters(unit),
+            Self::Prototypes => prototypes(unit),
             Self::Typedefs => typedefs(unit),
             Self::Members => members(unit.text()),
             Self::Specifiers => specifiers(unit),
@@ -268,6 +273,28 @@ fn with_comma(spans: &[Span], index: usize) -> Span {
     } else {
         spans[0]
     }
+}
+
+/// Puts the definition of a function where its prototype stands.
+fn prototypes(unit: &Unit) -> Vec<Change> {
+    let groups = unit.groups();
+    // Functions that are declared alone: the name, and whether this is the definition.
+    let functions: Vec<(Span, &str, bool)> = groups
+        .iter()
+        .filter_map(|group| {
+            let [id] = group.nodes.as_slice() else { return None };
+            let node = unit.node(*id);
+            let NodeKind::Function(decl) = node.kind else { return None };
+            let is_definition = node.children.iter().any(|c| unit.node(*c).kind == NodeKind::Block);
+            Some((group.span, unit.decl(decl).name.as_str(), is_definition))
+        })
+        .collect();
+    let definition_of = |name: &str, after: usize| functions.iter().find(|(span, n, whole)| *whole && *n == name && span.start >= after);
+    let moved = functions.iter().filter(|(_, _, is_definition)| !is_definition).filter_map(|(prototype, name, _)| {
+        let (definition, ..) = definition_of(name, prototype.end)?;
+        Some(Change { edits: vec![(*prototype, unit.text()[definition.range()].to_owned()), (*definition, String::new())] })
+    });
+    moved.collect()
 }
 
 /// Writes out what a typedef stands for, and takes it away.
@@ -459,6 +486,16 @@ mod tests {
         let gone: Vec<&str> = changes[0].edits.iter().map(|(span, _)| &source[span.range()]).collect();
         assert_eq!(gone.len(), 2, "{gone:?}");
         assert!(gone[0].contains("THREE") && gone[1].contains("unused"), "{gone:?}");
+    }
+
+    #[test]
+    fn a_definition_takes_the_place_of_its_prototype() {
+        let source =
+            "static int f(int);\nint g(void) { return f(1); }\nstatic int f(int x) { return x; }\nint main(void) { return g(); }\n";
+        let Some(unit) = parsed(source) else { return };
+        let [change] = prototypes(&unit).try_into().unwrap();
+        let told: Vec<(&str, &str)> = change.edits.iter().map(|(span, text)| (&source[span.range()], text.as_str())).collect();
+        assert_eq!(told, [("static int f(int);", "static int f(int x) { return x; }"), ("static int f(int x) { return x; }", "")]);
     }
 
     #[test]
