@@ -11,7 +11,22 @@ use crate::lex::{TokenKind, token_at, tokens};
 use crate::node::{Node, NodeId, NodeKind, Origin};
 use crate::types::{Field, FloatKind, IntKind, IntType, Quals, Record, RecordId, RecordShape, Type, TypeId, TypeKind};
 use crate::{BinaryOp, Span, UnaryOp};
-use clang_sys::*;
+use clang_sys::{
+    CX_SC_Auto, CX_SC_Extern, CX_SC_PrivateExtern, CX_SC_Register, CX_SC_Static, CXCursor_ArraySubscriptExpr, CXCursor_AsmStmt,
+    CXCursor_BinaryOperator, CXCursor_BreakStmt, CXCursor_CStyleCastExpr, CXCursor_CallExpr, CXCursor_CaseStmt, CXCursor_CharacterLiteral,
+    CXCursor_CompoundAssignOperator, CXCursor_CompoundLiteralExpr, CXCursor_CompoundStmt, CXCursor_ConditionalOperator,
+    CXCursor_ContinueStmt, CXCursor_DeclRefExpr, CXCursor_DeclStmt, CXCursor_DefaultStmt, CXCursor_DoStmt, CXCursor_EnumConstantDecl,
+    CXCursor_EnumDecl, CXCursor_FieldDecl, CXCursor_FloatingLiteral, CXCursor_ForStmt, CXCursor_FunctionDecl, CXCursor_GotoStmt,
+    CXCursor_IfStmt, CXCursor_InclusionDirective, CXCursor_IndirectGotoStmt, CXCursor_InitListExpr, CXCursor_IntegerLiteral,
+    CXCursor_LabelStmt, CXCursor_MSAsmStmt, CXCursor_MacroDefinition, CXCursor_MacroExpansion, CXCursor_MemberRefExpr, CXCursor_NullStmt,
+    CXCursor_ParenExpr, CXCursor_ParmDecl, CXCursor_ReturnStmt, CXCursor_StaticAssert, CXCursor_StmtExpr, CXCursor_StringLiteral,
+    CXCursor_StructDecl, CXCursor_SwitchStmt, CXCursor_TypedefDecl, CXCursor_UnaryExpr, CXCursor_UnaryOperator, CXCursor_UnexposedDecl,
+    CXCursor_UnexposedExpr, CXCursor_UnexposedStmt, CXCursor_UnionDecl, CXCursor_VarDecl, CXCursor_WhileStmt, CXCursorKind, CXType_Bool,
+    CXType_Char_S, CXType_Char_U, CXType_Char16, CXType_Char32, CXType_ConstantArray, CXType_Double, CXType_Enum, CXType_Float,
+    CXType_FunctionNoProto, CXType_FunctionProto, CXType_IncompleteArray, CXType_Int, CXType_Long, CXType_LongDouble, CXType_LongLong,
+    CXType_Pointer, CXType_Record, CXType_SChar, CXType_Short, CXType_UChar, CXType_UInt, CXType_ULong, CXType_ULongLong, CXType_UShort,
+    CXType_Unexposed, CXType_VariableArray, CXType_Void, CXType_WChar, CXTypeKind,
+};
 use std::collections::HashMap;
 
 /// What the builder leaves behind.

@@ -5,7 +5,22 @@
 //! its thread; several threads may each have one, which libclang allows.
 
 use crate::Span;
-use clang_sys::*;
+use clang_sys::{
+    CX_StorageClass, CXChildVisit_Continue, CXChildVisitResult, CXClientData, CXCursor, CXCursorKind, CXDiagnostic_Error, CXError_Success,
+    CXFile, CXIndex, CXSourceLocation, CXString, CXTranslationUnit, CXTranslationUnit_DetailedPreprocessingRecord,
+    CXTranslationUnit_KeepGoing, CXType, CXTypeKind, CXUnsavedFile, CXVisit_Continue, CXVisitorResult, SharedLibrary,
+    clang_Cursor_getOffsetOfField, clang_Cursor_getStorageClass, clang_Cursor_getVarDeclInitializer, clang_Cursor_hasAttrs,
+    clang_Cursor_isFunctionInlined, clang_Cursor_isNull, clang_File_isEqual, clang_Type_getSizeOf, clang_Type_visitFields,
+    clang_createIndex, clang_disposeDiagnostic, clang_disposeIndex, clang_disposeString, clang_disposeTranslationUnit, clang_getArgType,
+    clang_getArrayElementType, clang_getArraySize, clang_getCString, clang_getCanonicalCursor, clang_getCanonicalType,
+    clang_getCursorExtent, clang_getCursorKind, clang_getCursorLocation, clang_getCursorReferenced, clang_getCursorSpelling,
+    clang_getCursorType, clang_getDiagnostic, clang_getDiagnosticLocation, clang_getDiagnosticSeverity, clang_getDiagnosticSpelling,
+    clang_getEnumDeclIntegerType, clang_getExpansionLocation, clang_getFieldDeclBitWidth, clang_getFile, clang_getNumArgTypes,
+    clang_getNumDiagnostics, clang_getPointeeType, clang_getRangeEnd, clang_getRangeStart, clang_getResultType,
+    clang_getTranslationUnitCursor, clang_getTypeDeclaration, clang_getTypeSpelling, clang_isConstQualifiedType, clang_isCursorDefinition,
+    clang_isFunctionTypeVariadic, clang_isInvalid, clang_isVolatileQualifiedType, clang_parseTranslationUnit2, clang_visitChildren,
+    is_loaded, load_manually, set_library,
+};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::marker::PhantomData;
 use std::ptr;

@@ -34,7 +34,7 @@ pub fn explain(binary: &Path, pc: u64, variable: Option<&str>) -> Vec<String> {
     facts
 }
 
-fn collect<'a>(dwarf: &Dwarf<Slice<'a>>, pc: u64, variable: Option<&str>, facts: &mut Vec<String>) -> gimli::Result<()> {
+fn collect(dwarf: &Dwarf<Slice<'_>>, pc: u64, variable: Option<&str>, facts: &mut Vec<String>) -> gimli::Result<()> {
     let mut units = dwarf.units();
     while let Some(header) = units.next()? {
         let unit = dwarf.unit(header)?;
@@ -65,7 +65,7 @@ fn rows<'a>(dwarf: &Dwarf<Slice<'a>>, unit: &Unit<Slice<'a>>, pc: u64, facts: &m
         let mut texts = Vec::new();
         let mut rows = program.resume_from(sequence);
         while let Some((header, row)) = rows.next_row()? {
-            let line = row.line().map_or(0, |l| l.get());
+            let line = row.line().map_or(0, std::num::NonZero::get);
             let file = row.file(header).and_then(|f| dwarf.attr_string(unit, f.path_name()).ok());
             let file = file.map(|f| f.to_string_lossy().rsplit('/').next().unwrap_or("").to_owned()).unwrap_or_default();
             let flag = if row.is_stmt() { "is_stmt" } else { "not is_stmt" };

@@ -37,7 +37,7 @@ pub struct Ledger(Mutex<HashMap<String, Entry>>);
 
 impl Ledger {
     fn with<T>(&self, class: &str, f: impl FnOnce(&mut Entry) -> T) -> T {
-        let mut entries = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        let mut entries = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         f(entries.entry(class.to_owned()).or_default())
     }
 

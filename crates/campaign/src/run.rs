@@ -313,7 +313,7 @@ impl Campaign<'_> {
     }
 
     pub(crate) fn warn_once(&self, message: &str) {
-        let mut warned = self.warned.lock().unwrap_or_else(|e| e.into_inner());
+        let mut warned = self.warned.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // A campaign of a week must not remember every message.
         if warned.len() < 1000 && warned.insert(message.to_owned()) {
             drop(warned);
@@ -322,7 +322,7 @@ impl Campaign<'_> {
     }
 
     pub(crate) fn first_of_class(&self, class: &str) -> bool {
-        self.classes.lock().unwrap_or_else(|e| e.into_inner()).insert(class.to_owned())
+        self.classes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(class.to_owned())
     }
 
     pub(crate) fn count_unit(&self, result: UnitResult) {

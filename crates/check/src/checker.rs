@@ -69,7 +69,7 @@ pub struct Reference {
     /// The commands that made it.
     pub commands: Vec<String>,
     // Last: the directory goes when nothing above needs its files any more.
-    _scratch: Option<Scratch>,
+    scratch: Option<Scratch>,
 }
 
 impl Reference {
@@ -121,7 +121,7 @@ pub struct CheckRun {
     pub binary: PathBuf,
     /// Relaxed where the level or a flag allows other results.
     float_math: FloatMath,
-    _scratch: Option<Arc<Scratch>>,
+    scratch: Option<Arc<Scratch>>,
 }
 
 /// Compiles, traces and judges.
@@ -156,7 +156,7 @@ impl Checker {
         let mut reference = self.reference_of(binary, user_files, self.options.args.clone(), source)?;
         reference.compile_cpu = compile_cpu;
         reference.commands.push(command);
-        reference._scratch = Some(scratch);
+        reference.scratch = Some(scratch);
         Ok(reference)
     }
 
@@ -189,7 +189,7 @@ impl Checker {
             compile_cpu: Duration::ZERO,
             trace_cpu: summary.cpu,
             commands: Vec::new(),
-            _scratch: None,
+            scratch: None,
         })
     }
 
@@ -210,7 +210,7 @@ impl Checker {
         run.compile_cpu = compile_cpu;
         run.commands.push(command);
         let scratch = Arc::new(scratch);
-        run._scratch = Some(Arc::clone(&scratch));
+        run.scratch = Some(Arc::clone(&scratch));
         if self.options.invariants.contains(&Invariant::Codegen) && compiler.id.kind != CompilerKind::Rustc {
             let flags = self.flags(program, extra_flags);
             let source = scratch.join(&program.name);
@@ -225,15 +225,15 @@ impl Checker {
     pub fn reread(&self, reference: &Reference) -> Result<Reference, CheckError> {
         let mut again =
             self.reference_of(reference.binary.clone(), reference.user_files.clone(), reference.args.clone(), reference.source.clone())?;
-        again.commands = reference.commands.clone();
+        again.commands.clone_from(&reference.commands);
         Ok(again)
     }
 
     /// Judges the build of another checker's run again, with this one's engine and policy; nothing is compiled.
     pub fn recheck(&self, reference: &Reference, run: &CheckRun, opt: OptLevel) -> Result<CheckRun, CheckError> {
         let mut again = self.judge_binary(reference, &run.binary, opt, run.float_math)?;
-        again.commands = run.commands.clone();
-        again._scratch = run._scratch.clone();
+        again.commands.clone_from(&run.commands);
+        again.scratch.clone_from(&run.scratch);
         Ok(again)
     }
 
@@ -341,7 +341,7 @@ impl Checker {
             optimized: Arc::new(optimized),
             binary: binary.to_owned(),
             float_math,
-            _scratch: None,
+            scratch: None,
         })
     }
 

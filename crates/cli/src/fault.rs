@@ -90,14 +90,14 @@ impl Judge {
 
     /// The -O0 side for a compiler, made once.
     pub fn reference(&self, compiler: &Compiler) -> Arc<Result<Reference, String>> {
-        let mut references = self.references.lock().unwrap_or_else(|e| e.into_inner());
+        let mut references = self.references.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let make = || Arc::new(self.checker.reference(&self.program, compiler).map_err(|e| e.to_string()));
         Arc::clone(references.entry(compiler.id.path.clone()).or_insert_with(make))
     }
 
     /// How the -O0 build of a compiler behaves, asked once.
     fn behaviour(&self, compiler: &Compiler) -> Result<Behaviour, String> {
-        let mut behaviours = self.behaviours.lock().unwrap_or_else(|e| e.into_inner());
+        let mut behaviours = self.behaviours.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let make = || self.checker.expected_behaviour(&self.program, compiler).map_err(|e| e.to_string());
         behaviours.entry(compiler.id.path.clone()).or_insert_with(make).clone()
     }
@@ -109,11 +109,11 @@ impl Judge {
 
     fn judge_to(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Arc<Judged>, ProbeError> {
         let key = (setting.compiler.id.path.clone(), setting.opt, flags.to_vec(), depth);
-        if let Some(known) = self.judged.lock().unwrap_or_else(|e| e.into_inner()).get(&key) {
+        if let Some(known) = self.judged.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&key) {
             return Ok(Arc::clone(known));
         }
         let judged = Arc::new(self.build_and_look(depth, setting, flags)?);
-        self.judged.lock().unwrap_or_else(|e| e.into_inner()).insert(key, Arc::clone(&judged));
+        self.judged.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(key, Arc::clone(&judged));
         Ok(judged)
     }
 
@@ -238,7 +238,7 @@ impl Probe for FaultProbe<'_> {
     fn functions(&self) -> Vec<String> {
         let Fault::Violation(violation) = &self.sought.0 else { return Vec::new() };
         let mut functions: Vec<String> = Vec::new();
-        for name in [violation.function.to_string()].into_iter().chain(violation.frames.iter().map(|f| f.to_string())) {
+        for name in [violation.function.to_string()].into_iter().chain(violation.frames.iter().map(std::string::ToString::to_string)) {
             if !name.is_empty() && !functions.contains(&name) {
                 functions.push(name);
             }

@@ -35,7 +35,7 @@ fn normalized(text: &str) -> String {
         let mut words: Vec<String> = line.split(' ').map(word).collect();
         for at in 1..words.len() {
             if words[at].trim_end_matches(['.', ',']) == "s" && words[at - 1].parse::<f64>().is_ok() {
-                words[at - 1] = "N".to_owned();
+                "N".clone_into(&mut words[at - 1]);
             }
         }
         words.join(" ").trim_end().to_owned()

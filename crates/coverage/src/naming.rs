@@ -63,7 +63,7 @@ pub fn name_ranges(image: &Image, survey: &Survey, hints: &dyn Hints) -> Names {
         } else if name.is_empty()
             && let Some(asserted) = most_frequent(&survey.ranges[index].names)
         {
-            *name = asserted.to_owned();
+            asserted.clone_into(name);
         }
         range_functions[index] = Some(function);
     }

@@ -95,7 +95,7 @@ fn certain_atom(slot: &Slot, expected: bool, dice: &mut Dice) -> Expr {
     let (left, values) = variable(slot);
     let ty = literal_type(values.ty);
     let (low, high) = range(ty);
-    let start = low + (dice.word() as i128) % (high - low);
+    let start = low + i128::from(dice.word()) % (high - low);
     let unseen = (start..=high).chain(low..start).find(|n| !values.numbers.contains(n)).expect("a set is smaller than its type");
     let op = if expected { BinaryOp::Ne } else { BinaryOp::Eq };
     Expr::Binary(op, Box::new(left), Box::new(Expr::Const(Value { ty, n: unseen })))

@@ -319,7 +319,7 @@ fn install_in(image: &Image, mut stream: Stream) {
     if unwinder.is_none() {
         losses.push("call sites are unknown: libLLVM has no unwind table".to_owned());
     }
-    let mut recorder = Recorder::new(api, stream, unwinder, all_preserved, major, pool.switch());
+    let mut recorder = Recorder::new(&api, stream, unwinder, all_preserved, major, pool.switch());
     for (pass, _) in &targets.passes {
         recorder.passes.push(PassHook { name: pass.name.clone(), unit: pass.unit, watch: pass.watch });
     }

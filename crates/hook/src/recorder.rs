@@ -91,9 +91,9 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder that writes to `stream`.
-    pub fn new(api: Api, stream: Stream, unwinder: Option<Unwinder>, all_preserved: u64, major: u32, switch: *mut u8) -> Self {
+    pub fn new(api: &Api, stream: Stream, unwinder: Option<Unwinder>, all_preserved: u64, major: u32, switch: *mut u8) -> Self {
         Self {
-            api,
+            api: *api,
             passes: Vec::new(),
             all_preserved,
             // Until LLVM 19 the address of the inline slots stood in front of it.

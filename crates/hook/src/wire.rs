@@ -207,7 +207,7 @@ struct Bases {
 fn fold(distance: u64) -> u64 {
     let signed = distance as i64;
     let zigzag = |v: i64| ((v << 1) ^ (v >> 63)) as u64;
-    if distance & 7 == 0 { zigzag(signed >> 3) << 1 } else { zigzag(signed) << 1 | 1 }
+    if distance.is_multiple_of(8) { zigzag(signed >> 3) << 1 } else { zigzag(signed) << 1 | 1 }
 }
 
 fn unfold(folded: u64) -> u64 {

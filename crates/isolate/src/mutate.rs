@@ -105,7 +105,7 @@ impl Finder<'_> {
             match tokens.iter().find(|t| t.text == qualifier.token()) {
                 Some(token) => self.sites.add(Rule::RemoveQualifier(qualifier), |e| e.delete(token.span)),
                 None => {
-                    self.sites.add(Rule::InsertQualifier(qualifier), |e| e.insert_before(span.start, format!("{} ", qualifier.token())))
+                    self.sites.add(Rule::InsertQualifier(qualifier), |e| e.insert_before(span.start, format!("{} ", qualifier.token())));
                 }
             }
         }

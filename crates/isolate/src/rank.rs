@@ -195,7 +195,7 @@ mod tests {
         let ranking = rank(&failing, &passing, &map(), Level::File, Aggregate::Mean, |_| false);
         let files: Vec<&str> = ranking.iter().map(|s| s.file.as_str()).collect();
         assert_eq!(files, ["a.cc", "b.cc"], "c.cc is not run by the failing program");
-        assert!((ranking[0].score - (1.0 / 2f64.sqrt() + 1.0) / 2.0).abs() < 1e-12);
+        assert!((ranking[0].score - f64::midpoint(1.0 / 2f64.sqrt(), 1.0)).abs() < 1e-12);
         assert!((ranking[1].score - 1.0 / 3f64.sqrt()).abs() < 1e-12);
         assert_eq!(ranking[0].statements, 2);
     }

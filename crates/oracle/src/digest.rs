@@ -261,7 +261,7 @@ impl Digest {
         let entry = self.lines.entry(line).or_default();
         if is_new {
             if entry.stops.is_empty() {
-                entry.always_visible = visible.clone();
+                entry.always_visible.clone_from(&visible);
             } else {
                 entry.always_visible.retain(|v| visible.contains(v));
             }

@@ -55,7 +55,7 @@ impl Recognised {
         // The return address is behind the call.
         let inside = place.offset + offset.checked_sub(1)?;
         let job = Job::new("addr2line").arg("-i").arg("-e").arg(&place.object).args(["-j", &place.section, &format!("{inside:#x}")]);
-        let outcome = job.run().ok().filter(|o| o.success())?;
+        let outcome = job.run().ok().filter(trueline_toolchain::Outcome::success)?;
         // Innermost first: what was inlined from headers stands in front of the pass's own line.
         line_in(&outcome.stdout_text(), &self.file)
     }

@@ -278,14 +278,14 @@ mod tests {
         // Random reducible graphs: a random acyclic graph plus edges back to dominators.
         let mut seed = 7u64;
         let mut random = |n: u64| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) % n
         };
         for _ in 0..300 {
             let n = 3 + random(7) as usize;
             let mut edges: Vec<Vec<u32>> = vec![Vec::new(); n];
             for (from, list) in edges.iter_mut().enumerate().take(n - 1) {
-                for _ in 0..1 + random(2) {
+                for _ in 0..=random(2) {
                     list.push(from as u32 + 1 + random((n - from - 1) as u64) as u32);
                 }
             }

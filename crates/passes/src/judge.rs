@@ -153,7 +153,7 @@ fn judge_pair(history: &History<'_>, provenance: &Provenance, f: &mut Function<'
     let case = Case { history, provenance, pair: &pair, located: &located, flow: f.new_flow, place, location, location_is_on_path };
     let kind = error_kind(history.locations, expected, observed, location);
     let hidden_by = kind.and_then(|kind| rules::apply(kind, expected, &case));
-    Some(Verdict { expected, observed, kind, hidden_by, evidence, located, pair })
+    Some(Verdict { pair, located, expected, observed, kind, hidden_by, evidence })
 }
 
 /// Definition 3.4: where the paths through the destination go that none through a source goes; `None` when

@@ -51,7 +51,7 @@ fn section(html: &mut String, file: &FileReport, error: &UpdateError) {
         ),
         ("sources", sources.join("; ")),
         ("operation", format!("expected {:?}, observed {:?}", error.expected, error.observed).to_lowercase()),
-        ("evidence", error.evidence.as_ref().map_or("none needed".into(), |e| e.sentence())),
+        ("evidence", error.evidence.as_ref().map_or("none needed".into(), super::report::EvidenceView::sentence)),
         ("site", error.site.chain.join(" → ")),
         ("skeleton", error.skeleton.clone()),
         ("instances", error.instances.to_string()),
@@ -160,7 +160,7 @@ fn content(node: &Node) -> Box {
 fn edge(svg: &mut String, from: &Box, to: &Box, downwards: bool) {
     let (x1, y1, x2, y2) = (from.x + from.width / 2, from.y + from.height, to.x + to.width / 2, to.y);
     let _ = if downwards {
-        let bend = (y1 + y2) / 2;
+        let bend = usize::midpoint(y1, y2);
         write!(svg, "<path d=\"M{x1} {y1}C{x1} {bend} {x2} {bend} {x2} {y2}\" marker-end=\"url(#a)\"/>")
     } else {
         let side = from.x.max(to.x) + from.width.max(to.width) + 14;

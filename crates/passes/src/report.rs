@@ -141,7 +141,7 @@ impl Report {
             count.errors += verdicts.iter().filter(|v| v.is_error()).count();
             count.hidden += verdicts.iter().filter(|v| v.hidden_by.is_some()).count();
             report.pairs += verdicts.len();
-            let view = View { observation, history: &history, symbols: &symbols, names: Default::default() };
+            let view = View { observation, history: &history, symbols: &symbols, names: std::cell::RefCell::default() };
             let told = verdicts.iter().filter(|v| v.is_error() || (detail.hidden && v.hidden_by.is_some()));
             told.for_each(|verdict| report.add(view.error(verdict, detail)));
         }

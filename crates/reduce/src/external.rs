@@ -92,7 +92,7 @@ impl<'a> External<'a> {
     }
 
     fn command(&self, script: &Path, file: &Path) -> Job {
-        let name = |p: &Path| p.file_name().map(|n| n.to_owned()).unwrap_or_default();
+        let name = |p: &Path| p.file_name().map(std::borrow::ToOwned::to_owned).unwrap_or_default();
         let job = self.tool.job().arg("--n").arg(self.jobs.to_string());
         let job = if self.tool.kind == ToolKind::Cvise { job.args(["--timeout", "60"]) } else { job.args(["--timeout", "60", "--tidy"]) };
         // Both want the script to be found and the file to be local.

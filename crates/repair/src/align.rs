@@ -216,7 +216,7 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
                 let from = same[0];
                 moments = (from..high).filter(at_line).collect();
             }
-            let lane = moments.first().map(|k| (0..tie.unroll + 1).rev().find(|l| position(first + l) <= *k).unwrap_or(0));
+            let lane = moments.first().map(|k| (0..=tie.unroll).rev().find(|l| position(first + l) <= *k).unwrap_or(0));
             return Window { moments, lane, lines: Lines::Same };
         }
         return Window::default();

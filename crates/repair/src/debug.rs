@@ -317,7 +317,12 @@ fn read_rows(unit: &gimli::Unit<Slice<'_>>, rows: &mut Vec<Row>) -> gimli::Resul
     let Some(program) = unit.line_program.clone() else { return Ok(()) };
     let mut state = program.rows();
     while let Some((_, row)) = state.next_row()? {
-        rows.push(Row { address: row.address(), line: row.line().map_or(0, |l| l.get()), is_stmt: row.is_stmt(), end: row.end_sequence() });
+        rows.push(Row {
+            address: row.address(),
+            line: row.line().map_or(0, std::num::NonZero::get),
+            is_stmt: row.is_stmt(),
+            end: row.end_sequence(),
+        });
     }
     Ok(())
 }
@@ -387,7 +392,7 @@ impl<'a> Walker<'_, 'a> {
                         info.functions[f].inlined.push((source.clone(), ranges.clone()));
                     }
                 } else if ranges.is_empty() {
-                    ranges = parent.ranges.clone();
+                    ranges.clone_from(&parent.ranges);
                 }
                 self.scopes.push(Scope { depth, function, source, ranges, inlined });
             }

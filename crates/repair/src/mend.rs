@@ -292,7 +292,7 @@ pub fn edit(study: &Study<'_>, mended: &Mended, trust: Trust) -> Option<Edit> {
         if !admitted(variable, *pc, choice, verdict, trust) {
             continue;
         }
-        let high = study.optimized.graph.instructions.get(pc).map_or(*pc + 1, |i| i.next_ip());
+        let high = study.optimized.graph.instructions.get(pc).map_or(*pc + 1, iced_x86::Instruction::next_ip);
         let content = Content::New(choice.relation.clone(), variable.ty.size);
         match new.last_mut() {
             Some(last) if last.high == *pc && last.content == content => last.high = high,

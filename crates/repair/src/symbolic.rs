@@ -79,7 +79,7 @@ impl Symbolic {
         let cfa = terms.var(64, &format!("cfa_{side}"));
         let condition = terms.constant(1, 1);
         let mut places = BTreeMap::new();
-        let k = terms.constant(64, depth as u64 as u128);
+        let k = terms.constant(64, u128::from(depth as u64));
         let stack = terms.bin(Bin::Sub, cfa, k);
         places.insert(Place::Gpr(RSP), stack);
         Self {
@@ -269,7 +269,7 @@ impl Symbolic {
     /// Moves the stack pointer.
     pub(crate) fn move_stack(&mut self, by: i64) {
         let stack = self.get(Place::Gpr(RSP));
-        let k = self.terms.constant(64, by as u64 as u128);
+        let k = self.terms.constant(64, u128::from(by as u64));
         let moved = self.terms.bin(Bin::Add, stack, k);
         self.places.insert(Place::Gpr(RSP), moved);
     }

@@ -45,7 +45,7 @@ impl<'a> Ground<'a> {
         let mut callees = BTreeMap::new();
         let mut work: Vec<(u64, usize)> = graph.calls.iter().map(|pc| (*pc, 0)).collect();
         while let Some((pc, depth)) = work.pop() {
-            let Some(target) = code.at(pc).filter(|i| i.is_call_near()).map(|i| i.near_branch_target()) else { continue };
+            let Some(target) = code.at(pc).filter(iced_x86::Instruction::is_call_near).map(|i| i.near_branch_target()) else { continue };
             let Some(function) = info.functions.iter().find(|f| f.entry() == target && f.entry() != entry) else { continue };
             if callees.contains_key(&target) || depth >= MAX_DEPTH {
                 continue;

@@ -63,7 +63,7 @@ fn the_emulator_has_the_processors_registers_at_every_instruction_of_the_kernels
         let Some(binary) = compile(&scratch, cc, &kernels.join(file)) else { continue };
         let image = Image::open(&binary).unwrap();
         let info = DebugInfo::read(&image).unwrap();
-        let entries: Vec<u64> = info.functions.iter().filter(|f| f.name != "main").map(|f| f.entry()).collect();
+        let entries: Vec<u64> = info.functions.iter().filter(|f| f.name != "main").map(trueline_repair::debug::Function::entry).collect();
         let snapshots = snapshot::take(&image, &[], &entries, 1, LayoutChoice::Fixed).unwrap();
         assert!(!snapshots.is_empty(), "{cc} {file}");
         let code = Code::new(&image);

@@ -92,7 +92,7 @@ impl Server {
 
     fn answer(&self, request: &tiny_http::Request) -> Response<io::Cursor<Vec<u8>>> {
         let host = request.headers().iter().find(|h| h.field.equiv("Host")).map(|h| h.value.as_str());
-        let mut pages = self.pages.lock().unwrap_or_else(|e| e.into_inner());
+        let mut pages = self.pages.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let result = match target_of(request.method(), host, request.url(), self.reach) {
             Target::Live => pages.live().map(|body| (200, "application/json", body)),
             Target::Script => Ok((200, "text/javascript", page::LIVE_SCRIPT.as_bytes().to_vec())),

@@ -49,7 +49,7 @@ const KEPT: usize = 200;
 impl Workshop {
     /// The page, or one that says to wait for it.
     pub(crate) fn page(&self, db: &Path, id: FindingId, view: View) -> Arc<String> {
-        let mut pages = self.pages.lock().unwrap_or_else(|e| e.into_inner());
+        let mut pages = self.pages.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match pages.get(&(id, view)) {
             Some(State::Made(page)) => return Arc::clone(page),
             Some(State::Making) => {}
@@ -60,10 +60,10 @@ impl Workshop {
                 pages.insert((id, view), State::Making);
                 let (this, db) = (self.clone(), db.to_owned());
                 std::thread::spawn(move || {
-                    let turn = this.bench.lock().unwrap_or_else(|e| e.into_inner());
+                    let turn = this.bench.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     let page = make(&db, id, view).unwrap_or_else(|reason| note(id, "There is no such page for this finding", &reason, ""));
                     drop(turn);
-                    this.pages.lock().unwrap_or_else(|e| e.into_inner()).insert((id, view), State::Made(Arc::new(page)));
+                    this.pages.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert((id, view), State::Made(Arc::new(page)));
                 });
             }
         }

@@ -94,7 +94,7 @@ impl Store {
             for (finding, (program, evidence)) in findings.iter().zip(&documents) {
                 let hash = put(c, program)?;
                 let mut document = finding.finding.clone();
-                document.program = hash.clone();
+                document.program.clone_from(&hash);
                 let evidence = put(c, evidence)?;
                 let json = serde_json::to_string(&document).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
                 c.execute("UPDATE programs SET hash = ? WHERE id = (SELECT program FROM units WHERE id = ?)", params![hash, unit.0])?;

@@ -103,12 +103,12 @@ impl Store {
 
     /// A panic in one worker must not take the database from the others: rusqlite rolls back on drop.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(|e| e.into_inner())
+        self.connection.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// The number of this process in the database, written down at the first call.
     pub(crate) fn process(&self) -> Result<i64, StoreError> {
-        let mut known = self.process.lock().unwrap_or_else(|e| e.into_inner());
+        let mut known = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(id) = *known {
             return Ok(id);
         }

@@ -36,7 +36,7 @@ pub(crate) fn collect(
     let mut leader_gone = false;
     loop {
         if !leader_gone {
-            leader_gone = poll(&[leader.as_raw_fd(), raw(&out), raw(&err)])?;
+            leader_gone = poll(&[leader.as_raw_fd(), raw(out.as_ref()), raw(err.as_ref())])?;
         }
         let mut idle = true;
         if let Some(pipe) = &mut out {
@@ -99,9 +99,9 @@ impl Pipe {
     }
 }
 
-fn raw(pipe: &Option<Pipe>) -> RawFd {
+fn raw(pipe: Option<&Pipe>) -> RawFd {
     // poll ignores negative descriptors, which is what a closed pipe should be.
-    pipe.as_ref().map_or(-1, |p| p.0.as_raw_fd())
+    pipe.map_or(-1, |p| p.0.as_raw_fd())
 }
 
 fn open_pidfd(pid: i32) -> io::Result<OwnedFd> {

@@ -349,7 +349,7 @@ impl Apt {
             ("Dir::Log", "/dev/null".to_owned()),
             ("APT::Architecture", "amd64".to_owned()),
             ("APT::Install-Recommends", "false".to_owned()),
-            ("APT::Sandbox::User", "".to_owned()),
+            ("APT::Sandbox::User", String::new()),
             ("Acquire::Languages", "none".to_owned()),
             ("Acquire::Retries", "2".to_owned()),
             ("Acquire::http::Timeout", "20".to_owned()),

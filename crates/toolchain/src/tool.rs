@@ -272,7 +272,7 @@ fn versioned(name: &str) -> BTreeMap<u32, PathBuf> {
 fn banner_of(path: &Path) -> Result<Arc<str>, ToolError> {
     static BANNERS: OnceLock<Mutex<BTreeMap<PathBuf, Arc<str>>>> = OnceLock::new();
     let banners = BANNERS.get_or_init(Mutex::default);
-    if let Some(banner) = banners.lock().unwrap_or_else(|e| e.into_inner()).get(path) {
+    if let Some(banner) = banners.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(path) {
         return Ok(Arc::clone(banner));
     }
     let broken = |reason: String| ToolError::Broken { path: path.to_owned(), reason };
@@ -285,7 +285,7 @@ fn banner_of(path: &Path) -> Result<Arc<str>, ToolError> {
         return Err(broken(format!("`{} --version` failed: {}", path.display(), text.lines().next().unwrap_or("no output"))));
     }
     let banner: Arc<str> = Arc::from(text.as_str());
-    banners.lock().unwrap_or_else(|e| e.into_inner()).insert(path.to_owned(), Arc::clone(&banner));
+    banners.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(path.to_owned(), Arc::clone(&banner));
     Ok(banner)
 }
 

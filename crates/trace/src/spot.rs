@@ -83,7 +83,7 @@ impl Residents {
     /// What the debugger shows at the spots: no step, one or several for each.
     pub fn look(&self, request: &SpotRequest<'_>) -> Result<Trace, TraceError> {
         crate::elf::check(request.binary)?;
-        let rested = self.idle.lock().unwrap_or_else(|e| e.into_inner()).pop();
+        let rested = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
         // One that has waited too long may have come to its limits: a new one is asked again.
         if let Some(session) = rested
             && let Ok(answer) = self.put(session, request)
@@ -97,14 +97,14 @@ impl Residents {
         let answer = session.ask(self.kind, request)?;
         // A session that failed may be in any state and is not kept.
         if session.asked < QUESTIONS {
-            self.idle.lock().unwrap_or_else(|e| e.into_inner()).push(session);
+            self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(session);
         }
         Ok(answer)
     }
 
     /// Ends the processes that wait for questions; their CPU time counts as that of children from then on.
     pub fn dismiss(&self) {
-        self.idle.lock().unwrap_or_else(|e| e.into_inner()).clear();
+        self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
     }
 
     fn start(&self) -> Result<Session, TraceError> {

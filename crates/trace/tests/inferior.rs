@@ -47,13 +47,13 @@ fn instructions(program: &Program, name: &str) -> Vec<u64> {
     iced_x86::Decoder::with_ip(64, code, start, 0).iter().map(|i| i.ip()).collect()
 }
 
-const SUM: &str = r#"
+const SUM: &str = r"
     int table[4] = {1, 2, 3, 4};
     __attribute__((noipa)) int twice(int x) { return x * 2; }
     __attribute__((noipa)) int pick(int x) { switch (x) { case 0: return 5; case 1: return 7; case 2: return 11; case 3: return 13; case 4: return 17; default: return 1; } }
     int (*volatile fn)(int) = twice;
     int main(void) { int s = 0; for (int i = 0; i < 4; i++) s += twice(table[i]) + fn(i) + pick(i); return s; }
-"#;
+";
 
 #[test]
 fn a_breakpoint_on_every_instruction_does_not_change_what_the_program_does() {

@@ -211,7 +211,7 @@ fn describe_violation(v: &Violation) -> (String, String, String) {
     let variable = v.variable.as_deref().unwrap_or("?");
     let value = v.value.as_deref().unwrap_or("?");
     let because = v.expected.as_deref().map_or(String::new(), |e| format!(" (unoptimized: {e})"));
-    let frames = v.frames.iter().map(|f| f.as_ref()).collect::<Vec<_>>().join(" ← ");
+    let frames = v.frames.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>().join(" ← ");
     match v.invariant {
         Invariant::Line => (
             format!("debugger steps on line {} which never runs", v.line),

@@ -173,7 +173,7 @@ pub fn source_of(kind: CompilerKind, major: u32, pass: &str) -> Vec<String> {
     let mut files: Vec<String> = match kind {
         CompilerKind::Gcc => pass.split('+').filter_map(|one| gcc_source(one, major)).collect(),
         CompilerKind::Clang | CompilerKind::Rustc => llvm_source(pass).into_iter().collect(),
-        _ => Vec::new(),
+        CompilerKind::Other => Vec::new(),
     };
     let mut seen = std::collections::BTreeSet::new();
     files.retain(|file| seen.insert(file.clone()));

@@ -172,7 +172,7 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
         if args.opt.contains(&OptLevel::O0) {
             bail!("-O0 is what the others are compared with; leave it out of --opt");
         }
-        plan.levels = args.opt.clone();
+        plan.levels.clone_from(&args.opt);
     }
     if let Some(jobs) = args.jobs {
         plan.jobs = jobs.max(1);
@@ -183,7 +183,7 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
         plan.seeds = Seeds { first: 0, end: None };
     }
     if !args.invariants.is_empty() {
-        plan.invariants = args.invariants.clone();
+        plan.invariants.clone_from(&args.invariants);
     }
     plan.shard = args.shard;
     plan.duration = args.duration;
@@ -194,7 +194,7 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
     plan.mutants = args.mutate;
     plan.minimize = args.minimize;
     plan.max_steps = args.max_steps;
-    plan.cflags = args.cflags.clone();
+    plan.cflags.clone_from(&args.cflags);
     Ok(plan)
 }
 

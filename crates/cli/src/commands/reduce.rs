@@ -86,7 +86,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let last = std::sync::Mutex::new(String::new());
     // Whatever happens next (a key, a crash of the tool), the best so far is in the output already.
     let watch = |progress: &Progress<'_>| {
-        let mut last = last.lock().unwrap_or_else(|e| e.into_inner());
+        let mut last = last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if *last != progress.text && progress.lines <= progress.from && write_whole(&output, progress.text).is_ok() {
             progress.text.clone_into(&mut last);
         }

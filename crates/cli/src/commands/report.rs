@@ -73,8 +73,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     if args.json {
         let cell = |(kind, (all, distinct)): (&String, &(u64, u64))| (kind.clone(), Cell { all: *all, distinct: *distinct });
         let row = |row: &trueline_report::Row| Row {
-            compiler: row.compiler.to_string(),
-            opt: row.opt.to_string(),
+            compiler: row.compiler.clone(),
+            opt: row.opt.clone(),
             findings: table.columns.iter().zip(&row.cells).map(cell).collect(),
         };
         let document = Document {

@@ -115,11 +115,11 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         print::store(store, &explained)?;
     }
     if args.json {
-        print::json(&explained, &notes)?
+        print::json(&explained, &notes)?;
     } else {
-        print::text(&explained, &notes)
+        print::text(&explained, &notes);
     }
-    let found = args.fail_on_findings && explained.iter().any(|e| e.shows());
+    let found = args.fail_on_findings && explained.iter().any(explain::Explained::shows);
     Ok(if found { Ending::Found } else { Ending::Clean })
 }
 

@@ -1,6 +1,9 @@
 //! The model as C, one statement per line.
 
-use super::model::*;
+use super::model::{
+    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Function, Global, Init, Inlining, Layout, Linkage, Module, Place, Scalar, Stmt, Type, UnOp,
+    Word,
+};
 use std::fmt::Write;
 
 /// Writes the whole program. `printf` is declared by hand: parsing `stdio.h` would be a third of the

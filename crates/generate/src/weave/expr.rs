@@ -27,7 +27,7 @@ pub fn fit((expr, range): Valued, wanted: Range, word: Word) -> Expr {
         return binary(BinOp::Rem, expr, Expr::Const(modulus, word), word);
     }
     let room = (wanted.hi - wanted.lo.max(0)).max(0) as u64;
-    let mask = if room == 0 { 0 } else { ((1u64 << (63 - (room + 1).leading_zeros())) - 1) as i64 };
+    let mask = if room == 0 { 0 } else { ((1u64 << (room + 1).ilog2()) - 1) as i64 };
     let masked = binary(BinOp::And, expr, Expr::Const(mask, word), word);
     if wanted.lo > 0 { binary(BinOp::Add, masked, Expr::Const(wanted.lo, word), word) } else { masked }
 }

@@ -88,7 +88,7 @@ fn declare_globals(maker: &mut Maker) {
         let range = Range::new(0, 3);
         push_global(maker, Global { name, ty: Type::Scalar(Scalar::I32), linkage: Linkage::Public, range, init: vec![init] });
     }
-    for _ in 0..1 + maker.dice.below(3) {
+    for _ in 0..=maker.dice.below(3) {
         let (scalar, range) = maker.scalar();
         let name = maker.fresh("g");
         let init = maker.dice.between(0, range.hi.min(60));

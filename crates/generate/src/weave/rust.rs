@@ -3,7 +3,9 @@
 //! ever made, so that nothing here is undefined either.
 
 use super::c::cmp_text;
-use super::model::*;
+use super::model::{
+    Arg, BinOp, Call, Cond, Expr, Function, Global, Init, Inlining, LabelId, Layout, Linkage, Module, Place, Scalar, Stmt, Type, UnOp, Word,
+};
 use super::stmt::target_of;
 use std::fmt::Write;
 

@@ -161,9 +161,8 @@ impl Maker {
         if let (Some(Var { name, ty: Type::Scalar(scalar), .. }), true) = (counter, self.dice.chance(70)) {
             return Expr::Load(Place::Var(name), scalar, Word::I32);
         }
-        let (name, scalar) = match self.find(|v| matches!(v.ty, Type::Scalar(_))) {
-            Some(Var { name, ty: Type::Scalar(scalar), .. }) => (name, scalar),
-            _ => return Expr::Const(self.dice.between(0, len as i64 - 1), Word::I32),
+        let Some(Var { name, ty: Type::Scalar(scalar), .. }) = self.find(|v| matches!(v.ty, Type::Scalar(_))) else {
+            return Expr::Const(self.dice.between(0, len as i64 - 1), Word::I32);
         };
         let value = Expr::Load(Place::Var(name), scalar, Word::I32);
         Expr::Binary(BinOp::And, Box::new(value), Box::new(Expr::Const(len as i64 - 1, Word::I32)), Word::I32)

@@ -95,7 +95,7 @@ impl Maker {
     }
 
     fn plain(&mut self) {
-        let params: Vec<Param> = (0..1 + self.dice.below(3)).map(|_| self.scalar_param()).collect();
+        let params: Vec<Param> = (0..=self.dice.below(3)).map(|_| self.scalar_param()).collect();
         let (scalar, range) = self.result();
         self.begin(&params, Some((Type::Scalar(scalar), range)), HELPER_COST);
         let mut body = Block::new();
@@ -109,7 +109,7 @@ impl Maker {
 
     fn masked(&mut self) {
         let mut params = Vec::new();
-        for _ in 0..1 + self.dice.below(3) {
+        for _ in 0..=self.dice.below(3) {
             let scalar = *self.dice.pick(&[Scalar::U8, Scalar::I8, Scalar::U16, Scalar::I16, Scalar::I32, Scalar::U32]);
             let range = if scalar == Scalar::I32 { *self.dice.pick(&[Range::new(0, 15), Range::new(0, 255)]) } else { scalar.range() };
             params.push(Param { name: self.fresh("p"), ty: Type::Scalar(scalar), range });
@@ -137,7 +137,7 @@ impl Maker {
 
     fn pointer(&mut self) {
         let mut params = Vec::new();
-        for _ in 0..1 + self.dice.below(2) {
+        for _ in 0..=self.dice.below(2) {
             let scalar = *self.dice.pick(&[Scalar::I32, Scalar::U32, Scalar::I16, Scalar::U8]);
             params.push(Param { name: self.fresh("p"), ty: Type::Pointer(scalar), range: scalar.range() });
         }
@@ -243,7 +243,7 @@ impl Maker {
         if arrays.is_empty() {
             return self.plain();
         }
-        let params: Vec<Param> = (0..1 + self.dice.below(2)).map(|_| self.scalar_param()).collect();
+        let params: Vec<Param> = (0..=self.dice.below(2)).map(|_| self.scalar_param()).collect();
         let (scalar, range) = (Scalar::U32, Scalar::U32.range());
         self.begin(&params, Some((Type::Scalar(scalar), range)), HELPER_COST * 2);
         let mut body = Block::new();

@@ -34,7 +34,7 @@ impl Maker {
 
     /// Writes one statement, sometimes with a declaration before it.
     pub fn statement(&mut self, out: &mut Block, depth: u32) {
-        let nest = if depth < MAX_DEPTH { 1 } else { 0 };
+        let nest = usize::from(depth < MAX_DEPTH);
         let weights = [
             14,        // declare
             20,        // assign

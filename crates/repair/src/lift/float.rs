@@ -56,9 +56,9 @@ impl<M: Machine> Lifter<'_, M> {
         }
         let value = self.join(&lanes);
         if packed {
-            self.write(0, value)?
+            self.write(0, value)?;
         } else {
-            self.write_low(&value)?
+            self.write_low(&value)?;
         }
         Ok(true)
     }

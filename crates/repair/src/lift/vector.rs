@@ -207,7 +207,7 @@ impl<M: Machine> Lifter<'_, M> {
         };
         let a = self.xmm(0)?;
         let same = self.is_xmm(1) && self.i.op0_register() == self.i.op1_register();
-        if same && matches!(lane, L::Op(Bin::Xor) | L::Op(Bin::Sub)) {
+        if same && matches!(lane, L::Op(Bin::Xor | Bin::Sub)) {
             let zero = self.k(128, 0);
             self.write(0, zero)?;
             return Ok(true);
@@ -340,7 +340,7 @@ impl<M: Machine> Lifter<'_, M> {
             N::Psllw | N::Pslld | N::Psllq | N::Psrlw | N::Psrld | N::Psrlq | N::Psraw | N::Psrad => self.packed_shift()?,
             N::Pslldq | N::Psrldq => {
                 let a = self.xmm(0)?;
-                let bits = (self.i.immediate8().min(16) as u32) * 8;
+                let bits = u32::from(self.i.immediate8().min(16)) * 8;
                 let count = self.k(128, u128::from(bits));
                 let op = if self.i.mnemonic() == N::Pslldq { Bin::Shl } else { Bin::Lshr };
                 let value = self.bin(op, &a, &count);

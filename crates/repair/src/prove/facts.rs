@@ -235,7 +235,7 @@ impl Prover<'_, '_> {
                     let low = o.terms.extract(sum, 0, size as u32 * 8);
                     return equal(&mut o.terms, low, value);
                 }
-                let d = o.terms.constant(64, a.divisor as u64 as u128);
+                let d = o.terms.constant(64, u128::from(a.divisor as u64));
                 let scaled = o.terms.bin(Bin::Mul, wide, d);
                 equal(&mut o.terms, sum, scaled)
             }
@@ -285,14 +285,14 @@ impl Prover<'_, '_> {
                 equal(&mut o.terms, rest, k)
             }
             Fact::AtLeast(_, k) | Fact::AtMost(_, k) => {
-                let k = o.terms.constant(64, *k as u64 as u128);
+                let k = o.terms.constant(64, u128::from(*k as u64));
                 let (a, b) = if matches!(fact, Fact::AtLeast(..)) { (pairs[0].1, k) } else { (k, pairs[0].1) };
                 let less = o.terms.bin(Bin::Slt, a, b);
                 o.terms.not(less)
             }
             Fact::Below(_, a) | Fact::Within(a, _) => {
                 let limit = form(o, a);
-                let d = o.terms.constant(64, a.divisor as u64 as u128);
+                let d = o.terms.constant(64, u128::from(a.divisor as u64));
                 let scaled = o.terms.bin(Bin::Mul, pairs[0].1, d);
                 if matches!(fact, Fact::Below(..)) {
                     return o.terms.bin(Bin::Slt, scaled, limit);
@@ -302,7 +302,7 @@ impl Prover<'_, '_> {
             }
             Fact::Near(a, _, most) => {
                 let limit = form(o, a);
-                let d = o.terms.constant(64, a.divisor as u64 as u128);
+                let d = o.terms.constant(64, u128::from(a.divisor as u64));
                 let scaled = o.terms.bin(Bin::Mul, pairs[0].1, d);
                 let left = o.terms.bin(Bin::Sub, scaled, limit);
                 let k = o.terms.constant(64, u128::from(*most));
@@ -387,7 +387,7 @@ fn reduced(state: &State, kind: Reduction, group: &[u8]) -> u32 {
 
 /// What a form comes to before its division.
 fn form(o: &mut Symbolic, a: &Affine) -> Term {
-    let mut sum = o.terms.constant(64, a.constant as u64 as u128);
+    let mut sum = o.terms.constant(64, u128::from(a.constant as u64));
     for (source, factor) in &a.terms {
         let x = match source {
             Source::Register(n) => o.get(Place::Gpr(*n)),
@@ -404,7 +404,7 @@ fn form(o: &mut Symbolic, a: &Affine) -> Term {
             Source::Bias => o.bias(),
             Source::Cfa => o.cfa(),
         };
-        let k = o.terms.constant(64, *factor as u64 as u128);
+        let k = o.terms.constant(64, u128::from(*factor as u64));
         let part = o.terms.bin(Bin::Mul, x, k);
         sum = o.terms.bin(Bin::Add, sum, part);
     }

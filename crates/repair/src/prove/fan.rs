@@ -104,9 +104,9 @@ impl Prover<'_, '_> {
                     match registers.as_slice() {
                         // r = ±(divisor·v - constant - …)
                         [(Source::Register(n), k)] if k.abs() == 1 && !o.places.contains_key(&Place::Gpr(*n)) => {
-                            let d = o.terms.constant(64, a.divisor as u64 as u128);
+                            let d = o.terms.constant(64, u128::from(a.divisor as u64));
                             let mut rest = o.terms.bin(Bin::Mul, wide, d);
-                            let c = o.terms.constant(64, a.constant as u64 as u128);
+                            let c = o.terms.constant(64, u128::from(a.constant as u64));
                             rest = o.terms.bin(Bin::Sub, rest, c);
                             for (source, factor) in &a.terms {
                                 let base = match source {
@@ -114,18 +114,18 @@ impl Prover<'_, '_> {
                                     Source::Cfa => o.cfa(),
                                     _ => continue,
                                 };
-                                let f = o.terms.constant(64, *factor as u64 as u128);
+                                let f = o.terms.constant(64, u128::from(*factor as u64));
                                 let part = o.terms.bin(Bin::Mul, base, f);
                                 rest = o.terms.bin(Bin::Sub, rest, part);
                             }
-                            let sign = o.terms.constant(64, *k as u64 as u128);
+                            let sign = o.terms.constant(64, u128::from(*k as u64));
                             let value = o.terms.bin(Bin::Mul, rest, sign);
                             o.places.insert(Place::Gpr(*n), value);
                         }
                         [(Source::Half(n), 1)]
                             if a.terms.len() == 1 && a.divisor == 1 && s.size == 4 && !o.places.contains_key(&Place::Gpr(*n)) =>
                         {
-                            let c = o.terms.constant(32, a.constant as u64 as u128);
+                            let c = o.terms.constant(32, u128::from(a.constant as u64));
                             let low = o.terms.bin(Bin::Sub, value, c);
                             let high = o.terms.fresh(32);
                             let full = o.terms.concat(high, low);

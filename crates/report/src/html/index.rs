@@ -92,7 +92,7 @@ pub fn render(store: &Store, findings: &[FindingRecord], needed: Vec<(String, us
             (counts.units_in("failed").to_string(), "units failed".to_owned()),
             (counts.findings.to_string(), "findings".to_owned()),
             (counts.distinct.to_string(), "distinct".to_owned()),
-            (format!("{:.0} s", cpu), "CPU time".to_owned()),
+            (format!("{cpu:.0} s"), "CPU time".to_owned()),
         ],
         plots,
         columns: table.columns.iter().map(|c| (heading(c).to_owned(), c.clone())).collect(),

@@ -250,7 +250,7 @@ fn spell_one(op: &Op) -> String {
         ValueType::Float(n) => format!("float {n}"),
     };
     match op {
-        Op::Const(n) => format!("const {:#x}", n),
+        Op::Const(n) => format!("const {n:#x}"),
         Op::TypedConst(t, bits) => format!("const_type ({}) {bits:#x}", ty(t)),
         Op::Address(a) => format!("addr {a:#x}"),
         Op::Register(r) => format!("reg{r}"),

@@ -68,7 +68,7 @@ pub(super) fn script(draft: &Draft<'_>) -> String {
 /// The variables that the script of a violation reads.
 fn variables(draft: &Draft<'_>, violation: &Violation) -> String {
     let (_, expected, _) = describe(draft.fault);
-    let frames = violation.frames.iter().map(|f| f.as_ref()).collect::<Vec<_>>().join(" ");
+    let frames = violation.frames.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>().join(" ");
     let line = violation.line.to_string();
     let element = element_of(violation).to_string();
     let debuggers = if is_seen_by_lldb_only(draft) { "lldb gdb" } else { "gdb lldb" };

@@ -128,7 +128,7 @@ impl Reporter for Bar {
                 }
             }
             Event::Warning { message } => {
-                let mut shown = self.warnings.lock().unwrap_or_else(|e| e.into_inner());
+                let mut shown = self.warnings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 *shown += 1;
                 if *shown <= MAX_WARNINGS {
                     self.bar.suspend(|| eprintln!("warning: {}", message.lines().next().unwrap_or("")));

@@ -32,7 +32,7 @@ impl Flow {
 
 fn follow(module: &Module, is_site: &dyn Fn(u64) -> bool, pc: u64, next: &mut Vec<u64>) -> Ending {
     let code = module.code_at(pc).unwrap_or_default();
-    for instruction in Decoder::with_ip(64, code, pc, DecoderOptions::NONE).iter() {
+    for instruction in &mut Decoder::with_ip(64, code, pc, DecoderOptions::NONE) {
         let target = instruction.near_branch64();
         match instruction.flow_control() {
             _ if instruction.is_invalid() => return Ending::Elsewhere,

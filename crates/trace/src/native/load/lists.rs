@@ -47,7 +47,7 @@ pub(super) fn read_ranges(decoder: &Decoder<'_, '_>, offset: gimli::RangeListsOf
 }
 
 /// A location list in order, empty entries included: gdb gives them a meaning at a function's entry.
-pub(super) fn read_list<'a>(decoder: &Decoder<'_, 'a>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<LocationEntry>> {
+pub(super) fn read_list(decoder: &Decoder<'_, '_>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<LocationEntry>> {
     let unit = decoder.unit;
     let mut raw = decoder.dwarf.raw_locations(unit, offset)?;
     let mut base = unit.low_pc;

@@ -105,11 +105,11 @@ fn build(module: &Module, unit: UnitId, covered: &mut Vec<(Range<u64>, UnitId)>)
     let mut start: Option<u64> = None;
     for row in &module.rows[module.unit(unit).rows.clone()] {
         start.get_or_insert(row.address);
-        if row.line != line_of_flag {
+        if row.line == line_of_flag {
+            discriminated |= row.discriminator != 0;
+        } else {
             discriminated = row.discriminator != 0;
             line_of_flag = row.line;
-        } else {
-            discriminated |= row.discriminator != 0;
         }
         let end = row.flags.end_sequence;
         let changed = last_file != Some(row.file);

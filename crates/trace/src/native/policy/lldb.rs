@@ -293,7 +293,7 @@ fn detours(module: &Module, is_user: impl Fn(u64) -> bool) -> HashSet<u64> {
     for &(low, high, _) in module.by_address.iter().filter(|r| is_user(r.0)) {
         let code = module.code_at(low).unwrap_or_default();
         let code = &code[..code.len().min((high - low) as usize)];
-        for instruction in Decoder::with_ip(64, code, low, DecoderOptions::NONE).iter() {
+        for instruction in &mut Decoder::with_ip(64, code, low, DecoderOptions::NONE) {
             let target = instruction.near_branch64();
             let is_call = instruction.flow_control() == FlowControl::Call;
             if is_call && module.function_at(target).is_some_and(|f| module.function(f).entry() == target) && !is_user(target) {

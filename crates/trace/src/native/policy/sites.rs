@@ -48,7 +48,7 @@ pub(crate) fn find(module: &Module, needs: Needs, wanted: impl Fn(u64) -> bool) 
         let Some(code) = module.code_at(low) else { continue };
         let code = &code[..code.len().min((high - low) as usize)];
         sites.insert(low);
-        for instruction in Decoder::with_ip(64, code, low, DecoderOptions::NONE).iter() {
+        for instruction in &mut Decoder::with_ip(64, code, low, DecoderOptions::NONE) {
             boundaries.insert(instruction.ip());
             match instruction.flow_control() {
                 FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => {
