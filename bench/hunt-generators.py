@@ -6,7 +6,7 @@ it. Resumable: finished runs are lines of the log. Distinct is counted twice: by
 statement, shape of the fault) and by guilty pass (compiler, invariant, pass), for which the first findings of each class
 are explained by `trueline triage`. The CPU of triage is no part of the budget.
 
-usage: hunt-generators.py [--runs 10] [--budget CPU-SECONDS] [--per-class 2] [--trueline PATH] [--log FILE] [GENERATOR[+mutate]...]
+usage: hunt-generators.py [--runs 10] [--budget CPU-SECONDS] [--per-class 2] [--variants 4] [--trueline PATH] [--log FILE] [GENERATOR[+mutate]...]
 """
 import argparse, json, math, os, re, shutil, sqlite3, statistics, subprocess, tempfile
 
@@ -15,6 +15,7 @@ parser.add_argument("--runs", type=int, default=10)
 parser.add_argument("--budget", type=float, default=60.0)
 parser.add_argument("--slice", type=int, default=1, help="programs per slice")
 parser.add_argument("--per-class", type=int, default=2, help="findings of each class that are explained; 0 for none")
+parser.add_argument("--variants", type=int, default=4, help="variants per program with +mutate")
 parser.add_argument("--trueline", default="target/release/trueline")
 parser.add_argument("--log", default="target/hunt-generators.jsonl")
 parser.add_argument("--opt", default="-Og,-O2,-O3")
@@ -55,7 +56,7 @@ def one_run(source, number):
         while cpu < args.budget:
             command = [args.trueline, "hunt", "--generator", name, "--cc", "gcc-12,clang-16", f"--opt={args.opt}", "--confirm", "none",
                        "--no-report", "--json", "--jobs", "1", "--max-steps", "5000", "--seeds", f"{seed}..{seed + args.slice}", "--db", db]
-            command += ["--mutate", "4", "--minimize", "none"] if mutate else []
+            command += ["--mutate", str(args.variants), "--minimize", "none"] if mutate else []
             out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
             cpu += json.loads(out.strip().splitlines()[-1])["totals"]["cpu"]
             seed += args.slice
