@@ -75,8 +75,8 @@ pub struct Recorder {
     record: Encoder,
     writer: snapshot::Writer,
     unwinder: Option<Unwinder>,
-    frames: Vec<(u64, u64)>,
-    stacks: FastMap<Vec<(u64, u64)>, u32>,
+    frames: Vec<u64>,
+    stacks: FastMap<Vec<u64>, u32>,
     locations: FastSet<u64>,
     running: Vec<Running>,
     /// The switch of the hooks, on while a watched pass runs.
@@ -332,7 +332,7 @@ impl Recorder {
         }
         let id = self.stacks.len() as u32 + 1;
         self.stacks.insert(self.frames.clone(), id);
-        let frames = self.frames.clone();
+        let frames = self.frames.iter().map(|frame| (*frame, unwinder.function_of(*frame))).collect();
         self.emit(&Record::Stack { id, frames });
         id
     }

@@ -54,7 +54,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Writes a function's record. `each_location` sees the location of every instruction that has one.
+    /// Writes a function's record. `each_location` sees the locations of what is written.
     ///
     /// # Safety
     /// `function` must be a live function of this process's libLLVM.
@@ -87,7 +87,7 @@ impl Writer {
     unsafe fn write_block(&mut self, api: &Api, block: Ref, out: &mut Encoder, each_location: &mut impl FnMut(Ref)) {
         let at = block as u64;
         // SAFETY: as above.
-        unsafe { self.read_words(api, block, each_location) };
+        unsafe { self.read_words(api, block) };
         let last = self.written.entry(at).or_default();
         if *last == self.words {
             return out.repeat_block(at);
@@ -118,6 +118,9 @@ impl Writer {
             let mut inst = (api.first_instruction)(block);
             while !inst.is_null() {
                 let location = self.location_of(api, inst);
+                if !location.is_null() {
+                    each_location(location);
+                }
                 write_instruction(api, inst, location, out);
                 count += 1;
                 inst = (api.next_instruction)(inst);
@@ -132,7 +135,7 @@ impl Writer {
     ///
     /// # Safety
     /// `block` must be a live block.
-    unsafe fn read_words(&mut self, api: &Api, block: Ref, each_location: &mut impl FnMut(Ref)) {
+    unsafe fn read_words(&mut self, api: &Api, block: Ref) {
         self.words.clear();
         self.words.push(name_word(api, block));
         // SAFETY: as above.
@@ -140,9 +143,6 @@ impl Writer {
             let mut inst = (api.first_instruction)(block);
             while !inst.is_null() {
                 let location = self.location_of(api, inst);
-                if !location.is_null() {
-                    each_location(location);
-                }
                 let operands = (api.operand_count)(inst).clamp(0, MOST_OPERANDS) as u32;
                 let kind = u64::from((api.opcode)(inst)) << 32 | u64::from(operands);
                 self.words.extend([inst as u64, kind, (api.type_of)(inst) as u64, location as u64, name_word(api, inst)]);

@@ -1,5 +1,5 @@
-//! Call stacks inside libLLVM from its own unwind table, one cached rule per return address, so that a
-//! stack costs a few hash lookups. Frames outside libLLVM end the stack: the pass is inside.
+//! Call stacks inside libLLVM from its own unwind table, one cached rule per return address in a table of its own, so
+//! that a stack costs a few loads. Frames outside libLLVM end the stack: the pass is inside.
 
 use crate::fast::FastMap;
 use crate::image::Image;
@@ -17,7 +17,7 @@ pub struct Registers {
 }
 
 /// How to leave one frame.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Rule {
     /// Start of the function, relative to the image.
     function: u64,
@@ -27,6 +27,9 @@ struct Rule {
     saved_rbp: Option<i64>,
 }
 
+/// How many rules lie ready by the low bits of their return address; two that share them take turns.
+const READY: usize = 1 << 12;
+
 /// The unwinder of one image.
 pub struct Unwinder {
     image: Image,
@@ -35,6 +38,8 @@ pub struct Unwinder {
     bases: BaseAddresses,
     context: UnwindContext<usize>,
     rules: FastMap<u64, Option<Rule>>,
+    /// The rules met last, each with its return address.
+    ready: Box<[(u64, Option<Rule>)]>,
 }
 
 impl Unwinder {
@@ -50,16 +55,26 @@ impl Unwinder {
         let gimli::Pointer::Direct(eh_frame) = header.eh_frame_ptr() else { return None };
         let bases = bases.set_eh_frame(eh_frame);
         let frames = EhFrame::new(slice(eh_frame), LittleEndian);
-        Some(Self { image: image.clone(), header, frames, bases, context: UnwindContext::new(), rules: FastMap::default() })
+        let ready = vec![(0, None); READY].into_boxed_slice();
+        Some(Self { image: image.clone(), header, frames, bases, context: UnwindContext::new(), rules: FastMap::default(), ready })
     }
 
     fn rule(&mut self, pc: u64) -> Option<Rule> {
-        if let Some(rule) = self.rules.get(&pc) {
-            return *rule;
+        let slot = pc as usize % READY;
+        if self.ready[slot].0 != pc {
+            let known = self.rules.get(&pc).copied();
+            let rule = known.unwrap_or_else(|| self.compute(pc));
+            if known.is_none() {
+                self.rules.insert(pc, rule);
+            }
+            self.ready[slot] = (pc, rule);
         }
-        let rule = self.compute(pc);
-        self.rules.insert(pc, rule);
-        rule
+        self.ready[slot].1
+    }
+
+    /// The start of the function that a frame of `walk` lies in, both relative to the image; 0 where it is unknown.
+    pub fn function_of(&mut self, frame: u64) -> u64 {
+        self.rule(frame + self.image.base).map_or(0, |rule| rule.function)
     }
 
     fn compute(&mut self, pc: u64) -> Option<Rule> {
@@ -80,16 +95,14 @@ impl Unwinder {
         Some(Rule { function: fde.initial_address() - self.image.base, cfa_from_rbp, cfa_offset: offset, saved_rbp })
     }
 
-    /// The frames from `registers` outwards, until the stack pointer passes `limit` or the image is left.
-    pub fn walk(&mut self, mut registers: Registers, limit: u64, frames: &mut Vec<(u64, u64)>) {
+    /// The return addresses, relative to the image, from `registers` outwards, until the stack pointer passes `limit` or the
+    /// image is left.
+    pub fn walk(&mut self, mut registers: Registers, limit: u64, frames: &mut Vec<u64>) {
         const DEEPEST: usize = 40;
         frames.clear();
         while frames.len() < DEEPEST && registers.sp < limit && (self.image.base..self.image.end).contains(&registers.pc) {
-            let Some(rule) = self.rule(registers.pc) else {
-                frames.push((registers.pc - self.image.base, 0));
-                return;
-            };
-            frames.push((registers.pc - self.image.base, rule.function));
+            frames.push(registers.pc - self.image.base);
+            let Some(rule) = self.rule(registers.pc) else { return };
             let cfa = (if rule.cfa_from_rbp { registers.rbp } else { registers.sp }).wrapping_add_signed(rule.cfa_offset);
             if cfa <= registers.sp || cfa > limit {
                 return;
