@@ -105,8 +105,10 @@ impl Unit {
                         }
                     }
                 }
-                NodeKind::Binary(..) | NodeKind::Conditional | NodeKind::Unary(..) | NodeKind::Cast => {
-                    for &operand in children.iter().filter(|&&c| self.is_text(c) && self.node(c).kind.is_expression()) {
+                NodeKind::Binary(..) | NodeKind::Conditional | NodeKind::Unary(..) | NodeKind::Cast | NodeKind::Call => {
+                    // What is called is no operand of its call.
+                    let operands = children.iter().skip(usize::from(node.kind == NodeKind::Call));
+                    for &operand in operands.filter(|&&c| self.is_text(c) && self.node(c).kind.is_expression()) {
                         push(RemovalKind::Operand, node.span, &format!("({})", self.slice(operand)));
                     }
                 }

@@ -1,7 +1,8 @@
 //! What the built-in reducer tries: families of edits on the C tree, each a list of alternatives that do
 //! not overlap within one level of nesting.
 
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{layout, rewrite};
+use std::collections::BTreeSet;
 use trueline_c::{NodeKind, Removal, RemovalKind, Span, TokenKind, TypeKind, Unit, tokens};
 
 /// One edit: these spans become these texts.
@@ -12,7 +13,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    fn one(span: Span, text: impl Into<String>) -> Self {
+    pub(crate) fn one(span: Span, text: impl Into<String>) -> Self {
         Self { edits: vec![(span, text.into())] }
     }
 
@@ -44,6 +45,8 @@ pub(crate) enum Family {
     /// Expressions become this literal.
     Literal(&'static str),
     Operands,
+    /// Locals used once become what they are initialized with.
+    Substitutes,
     Parameters,
     /// Definitions take the place of their prototypes.
     Prototypes,
@@ -56,11 +59,15 @@ pub(crate) enum Family {
     /// `#pragma` and what else a preprocessor leaves.
     Directives,
     Lines,
+    /// What is short stands on one line.
+    Short,
+    /// All superfluous spaces, in one edit.
+    Spaces,
 }
 
 impl Family {
     /// In the order of a round: coarse first.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 27] = [
         Self::Unreachable,
         Self::Statements,
         Self::UnusedLocals,
@@ -76,6 +83,7 @@ impl Family {
         Self::Literal("0"),
         Self::Literal("1"),
         Self::Operands,
+        Self::Substitutes,
         Self::Parameters,
         Self::Prototypes,
         Self::Typedefs,
@@ -85,6 +93,8 @@ impl Family {
         Self::Comments,
         Self::Directives,
         Self::Lines,
+        Self::Short,
+        Self::Spaces,
     ];
 
     /// The name in progress messages.
@@ -101,6 +111,7 @@ impl Family {
             Self::Initializers => "initializers",
             Self::Literal(_) => "constants",
             Self::Operands => "operands",
+            Self::Substitutes => "locals used once",
             Self::Parameters => "parameters",
             Self::Prototypes => "prototypes",
             Self::Typedefs => "typedefs",
@@ -110,6 +121,8 @@ impl Family {
             Self::Comments => "comments",
             Self::Directives => "directives",
             Self::Lines => "lines",
+            Self::Short => "short lines",
+            Self::Spaces => "spaces",
         }
     }
 
@@ -131,15 +144,18 @@ impl Family {
             Self::Initializers => of_kind(RemovalKind::Initializer),
             Self::Operands => of_kind(RemovalKind::Operand),
             Self::Literal(text) => literals(unit, text),
-            Self::Parameters => parameters(unit),
-            Self::Prototypes => prototypes(unit),
-            Self::Typedefs => typedefs(unit),
+            Self::Substitutes => rewrite::substitutes(unit),
+            Self::Parameters => rewrite::parameters(unit),
+            Self::Prototypes => rewrite::prototypes(unit),
+            Self::Typedefs => rewrite::typedefs(unit),
             Self::Members => members(unit.text()),
             Self::Specifiers => specifiers(unit),
             Self::Parentheses => parentheses(unit),
-            Self::Comments => comments(unit.text()),
-            Self::Directives => directives(unit.text()),
-            Self::Lines => lines(unit.text()),
+            Self::Comments => layout::comments(unit.text()),
+            Self::Directives => layout::directives(unit.text()),
+            Self::Lines => layout::lines(unit.text()),
+            Self::Short => layout::short(unit),
+            Self::Spaces => layout::spaces(unit.text()),
         };
         levels(all)
     }
@@ -234,89 +250,6 @@ fn literals(unit: &Unit, text: &str) -> Vec<Change> {
         .collect()
 }
 
-/// Takes a parameter out of a function and its argument out of every call.
-fn parameters(unit: &Unit) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let mut by_name: BTreeMap<&str, Vec<Vec<Span>>> = BTreeMap::new();
-    for (id, node) in unit.nodes() {
-        if let NodeKind::Function(decl) = node.kind
-            && unit.is_text(id)
-        {
-            let parameters = node.children.iter().filter(|c| matches!(unit.node(**c).kind, NodeKind::Parameter(_)));
-            by_name.entry(&unit.decl(decl).name).or_default().push(parameters.map(|p| unit.node(*p).span).collect());
-        }
-    }
-    let calls: Vec<_> = unit.calls().collect();
-    for (name, declarations) in by_name {
-        let count = declarations.iter().map(Vec::len).max().unwrap_or(0);
-        for index in 0..count {
-            let mut edits = Vec::new();
-            for list in declarations.iter().filter(|l| index < l.len()) {
-                edits.push((with_comma(list, index), if list.len() == 1 { "void".to_owned() } else { String::new() }));
-            }
-            for call in calls.iter().filter(|c| c.callee.as_deref() == Some(name) && index < c.arguments.len()) {
-                let spans: Vec<Span> = call.arguments.iter().map(|a| unit.node(*a).span).collect();
-                edits.push((with_comma(&spans, index), String::new()));
-            }
-            changes.push(Change { edits });
-        }
-    }
-    changes
-}
-
-/// An element of a list together with one comma beside it.
-fn with_comma(spans: &[Span], index: usize) -> Span {
-    if index > 0 {
-        Span::new(spans[index - 1].end, spans[index].end)
-    } else if spans.len() > 1 {
-        Span::new(spans[0].start, spans[1].start)
-    } else {
-        spans[0]
-    }
-}
-
-/// Puts the definition of a function where its prototype stands.
-fn prototypes(unit: &Unit) -> Vec<Change> {
-    let groups = unit.groups();
-    // Functions that are declared alone: the name, and whether this is the definition.
-    let functions: Vec<(Span, &str, bool)> = groups
-        .iter()
-        .filter_map(|group| {
-            let [id] = group.nodes.as_slice() else { return None };
-            let node = unit.node(*id);
-            let NodeKind::Function(decl) = node.kind else { return None };
-            let is_definition = node.children.iter().any(|c| unit.node(*c).kind == NodeKind::Block);
-            Some((group.span, unit.decl(decl).name.as_str(), is_definition))
-        })
-        .collect();
-    let definition_of = |name: &str, after: usize| functions.iter().find(|(span, n, whole)| *whole && *n == name && span.start >= after);
-    let moved = functions.iter().filter(|(_, _, is_definition)| !is_definition).filter_map(|(prototype, name, _)| {
-        let (definition, ..) = definition_of(name, prototype.end)?;
-        Some(Change { edits: vec![(*prototype, unit.text()[definition.range()].to_owned()), (*definition, String::new())] })
-    });
-    moved.collect()
-}
-
-/// Writes out what a typedef stands for, and takes it away.
-fn typedefs(unit: &Unit) -> Vec<Change> {
-    let text = unit.text();
-    let mut changes = Vec::new();
-    for group in unit.groups() {
-        let slice = &text[group.span.start..group.span.end];
-        let Some(body) = slice.strip_prefix("typedef ").and_then(|s| s.trim_end().strip_suffix(';')) else { continue };
-        let Some((meaning, name)) = body.trim().rsplit_once(|c: char| c.is_whitespace()) else { continue };
-        let plain = |s: &str| s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ' ');
-        if !plain(meaning) || !plain(name) {
-            continue;
-        }
-        let mut edits = vec![(group.span, String::new())];
-        let whole = Span::new(group.span.end, text.len());
-        edits.extend(tokens(text, whole).filter(|t| t.kind == TokenKind::Word && t.text == name).map(|t| (t.span, meaning.to_owned())));
-        changes.push(Change { edits });
-    }
-    changes
-}
-
 /// Drops storage classes and qualifiers.
 fn specifiers(unit: &Unit) -> Vec<Change> {
     const WORDS: [&str; 7] = ["const", "volatile", "static", "register", "inline", "restrict", "extern"];
@@ -356,49 +289,6 @@ fn parentheses(unit: &Unit) -> Vec<Change> {
     unit.nodes().filter_map(paren).collect()
 }
 
-/// Comments, which stand between tokens; directives do too and are left alone.
-fn comments(text: &str) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let mut gap = 0;
-    let ends = tokens(text, Span::new(0, text.len())).map(|t| (t.span.start, t.span.end));
-    for (end, next) in ends.chain([(text.len(), text.len())]) {
-        let mut at = gap;
-        while at < end {
-            let rest = &text[at..end];
-            let length = if rest.starts_with("//") {
-                rest.find('\n').unwrap_or(rest.len())
-            } else if rest.starts_with("/*") {
-                rest.find("*/").map_or(rest.len(), |n| n + 2)
-            } else {
-                // On to what could begin one, past a whole line where it is a directive.
-                at += if rest.starts_with('#') {
-                    rest.find('\n').unwrap_or(rest.len())
-                } else {
-                    rest.chars().next().map_or(1, char::len_utf8)
-                };
-                continue;
-            };
-            changes.push(Change::one(Span::new(at, at + length), " "));
-            at += length;
-        }
-        gap = next;
-    }
-    changes
-}
-
-/// Lines of a directive.
-fn directives(text: &str) -> Vec<Change> {
-    let mut offset = 0;
-    let mut changes = Vec::new();
-    for line in text.split_inclusive('\n') {
-        if line.trim_start().starts_with('#') {
-            changes.push(Change::one(Span::new(offset, offset + line.len()), ""));
-        }
-        offset += line.len();
-    }
-    changes
-}
-
 /// Members of structures and unions, each up to its semicolon.
 fn members(text: &str) -> Vec<Change> {
     let all: Vec<_> = tokens(text, Span::new(0, text.len())).collect();
@@ -423,51 +313,28 @@ fn members(text: &str) -> Vec<Change> {
     changes
 }
 
-/// The longest line that joining makes.
-const LONGEST_LINE: usize = 100;
-
-/// Blank lines, lone braces that fit on the line before, and lines in the middle of something.
-fn lines(text: &str) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let mut offset = 0;
-    let mut before = "";
-    for line in text.split_inclusive('\n') {
-        let trimmed = line.trim();
-        let is_plain = |line: &str| !line.starts_with('#') && !line.contains("//");
-        let goes_on = !before.is_empty() && !before.ends_with([';', '{', '}', ':']) && before.len() + trimmed.len() < LONGEST_LINE;
-        // From the newline before it: `f()` + newline + `{` becomes `f() {`.
-        let joined = || Change::one(Span::new(offset - 1, offset + line.find(trimmed).unwrap_or(0)), " ");
-        if trimmed.is_empty() {
-            changes.push(Change::one(Span::new(offset, offset + line.len()), ""));
-        } else if offset > 0 && is_plain(before) && is_plain(trimmed) && (goes_on || matches!(trimmed, "{" | "}" | ";" | "};")) {
-            changes.push(joined());
+/// The tree of a text, `None` where there is no libclang.
+#[cfg(test)]
+pub(crate) fn parsed(source: &str) -> Option<Unit> {
+    let program = trueline_model::Program {
+        name: "a.c".to_owned(),
+        language: trueline_model::Language::C,
+        source: source.to_owned(),
+        origin: trueline_model::Origin::File { path: "a.c".into() },
+        cflags: Vec::new(),
+    };
+    match trueline_c::parse(&program) {
+        Err(reason) if reason.to_string().contains("libclang") => {
+            println!("skipped: {reason}");
+            None
         }
-        before = trimmed;
-        offset += line.len();
+        other => Some(other.unwrap()),
     }
-    changes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parsed(source: &str) -> Option<Unit> {
-        let program = trueline_model::Program {
-            name: "a.c".to_owned(),
-            language: trueline_model::Language::C,
-            source: source.to_owned(),
-            origin: trueline_model::Origin::File { path: "a.c".into() },
-            cflags: Vec::new(),
-        };
-        match trueline_c::parse(&program) {
-            Err(reason) if reason.to_string().contains("libclang") => {
-                println!("skipped: {reason}");
-                None
-            }
-            other => Some(other.unwrap()),
-        }
-    }
 
     #[test]
     fn a_typedef_goes_with_the_structure_inside_it() {
@@ -489,37 +356,9 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_takes_the_place_of_its_prototype() {
-        let source =
-            "static int f(int);\nint g(void) { return f(1); }\nstatic int f(int x) { return x; }\nint main(void) { return g(); }\n";
-        let Some(unit) = parsed(source) else { return };
-        let [change] = prototypes(&unit).try_into().unwrap();
-        let told: Vec<(&str, &str)> = change.edits.iter().map(|(span, text)| (&source[span.range()], text.as_str())).collect();
-        assert_eq!(told, [("static int f(int);", "static int f(int x) { return x; }"), ("static int f(int x) { return x; }", "")]);
-    }
-
-    #[test]
-    fn comments_go_and_directives_and_strings_stay() {
-        let text = "#define A 1 // kept\nint a; // one\n/* two\n */ char *s = \"// no\";\nint b; // three";
-        let found: Vec<&str> = comments(text).iter().map(|c| &text[c.span().range()]).collect();
-        assert_eq!(found, ["// one", "/* two\n */", "// three"]);
-    }
-
-    #[test]
     fn members_go_one_by_one_also_of_structures_inside_structures() {
         let text = "struct a { int x; union { char c[2]; long l; } u; unsigned b : 3; } v;\nstruct a *p;\n";
         let found: Vec<&str> = members(text).iter().map(|c| text[c.span().range()].trim()).collect();
         assert_eq!(found, ["int x;", "union { char c[2]; long l; } u;", "unsigned b : 3;", "char c[2];", "long l;"]);
-    }
-
-    #[test]
-    fn directives_go_and_lines_in_the_middle_of_something_are_joined() {
-        let text = "#pragma pack(1)\nstatic int\n(f)(int a,\n    int b) {\n  return\n    0; // why\n}\n";
-        assert_eq!(directives(text).len(), 1);
-        let mut joined = text.to_owned();
-        for change in lines(text).iter().rev() {
-            joined.replace_range(change.span().range(), &change.edits[0].1);
-        }
-        assert_eq!(joined, "#pragma pack(1)\nstatic int (f)(int a, int b) {\n  return\n    0; // why\n}\n");
     }
 }

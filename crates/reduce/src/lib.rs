@@ -10,6 +10,8 @@
 mod builtin;
 mod candidates;
 mod external;
+mod layout;
+mod rewrite;
 mod script;
 
 pub use builtin::Builtin;
