@@ -3,9 +3,10 @@
 
     bench/passes-overhead.py --hook target/release/libtrueline_hook.so --opt-tool opt-16 [--runs 15] CASE…
 
-A case is `FILE PIPELINE` in one argument, e.g. "a.ll licm". C files are compiled with the clang of that version.
+A case is `FILE PIPELINE` in one argument, e.g. "a.ll licm". C files are compiled with the clang of that version;
+`csmith:SEED` stands for a program that csmith writes now.
 """
-import argparse, os, resource, statistics, subprocess, tempfile
+import argparse, glob, os, resource, statistics, subprocess, tempfile
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("cases", nargs="+")
@@ -27,9 +28,16 @@ with tempfile.TemporaryDirectory() as directory:
     for case in args.cases:
         file, pipeline = case.split(" ", 1)
         module = os.path.join(directory, "module.bc")
-        if file.endswith(".c"):
+        if file.startswith("csmith:"):
+            source = os.path.join(directory, "random.c")
+            with open(source, "w") as out:
+                subprocess.run(["csmith", "--seed", file.removeprefix("csmith:")], cwd=directory, stdout=out, check=True)
+        else:
+            source = file
+        if source.endswith(".c"):
             clang = args.opt_tool.replace("opt", "clang")
-            subprocess.run([clang, "-g", "-O2", "-w", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", file, "-o", module], check=True)
+            headers = [f"-I{place}" for place in glob.glob("/usr/include/csmith*") + glob.glob("/usr/local/include/csmith*")]
+            subprocess.run([clang, *headers, "-g", "-O2", "-w", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c", source, "-o", module], check=True)
         else:
             subprocess.run([args.opt_tool, "-passes=debugify", "-debugify-level=locations", file, "-o", module], check=True, stderr=subprocess.DEVNULL)
         command = [args.opt_tool, f"-passes={pipeline}", module, "-disable-output"]
