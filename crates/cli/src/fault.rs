@@ -7,9 +7,10 @@ use anyhow::{Context, bail};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use trueline_check::{Behaviour, CheckError, CheckOptions, CheckRun, Checker, Reference, Strictness};
 use trueline_model::{EngineKind, Fault, Invariant, Language, OptLevel, Origin, Policy, Program, Violation};
-use trueline_toolchain::{BuildError, CompileRequest, Compiler, Limits, Scratch};
+use trueline_toolchain::{BuildError, CompileRequest, Compiler, Limits, Scratch, cpu_time};
 use trueline_triage::{Presence, Probe, ProbeError, Probed, Setting, crash_key};
 
 /// Seconds after which a compilation counts as hung, and a run of the program as endless.
@@ -66,6 +67,29 @@ pub struct Looking {
     pub engine: EngineKind,
     /// How the native engine reads.
     pub policy: Policy,
+    /// CPU time that a run of the program may take.
+    pub patience: Duration,
+}
+
+/// CPU time that a changed program may take: this many times what the -O0 side of the original took in all, and at least
+/// some seconds.
+const MOST_CPU_OVER_ORIGINAL: u32 = 10;
+const LEAST_CPU: Duration = Duration::from_secs(2);
+
+impl Looking {
+    /// Looks this way, with the patience that any program deserves.
+    pub fn new(engine: EngineKind, policy: Policy) -> Self {
+        Self { engine, policy, patience: Duration::from_secs(LIMIT) }
+    }
+
+    /// The same for what is made of `program`: some of that loops for ever, and must not take long to say nothing.
+    pub fn at_changes_of(&self, program: &Program, compiler: &Compiler) -> anyhow::Result<Self> {
+        let judge = Judge::new(program.clone(), self)?;
+        let started = cpu_time();
+        let _ = judge.reference(compiler);
+        let patience = ((cpu_time() - started) * MOST_CPU_OVER_ORIGINAL).max(LEAST_CPU).min(self.patience);
+        Ok(Self { patience, ..self.clone() })
+    }
 }
 
 /// The options of a checker that looks this way.
@@ -76,7 +100,7 @@ pub fn check_options(looking: &Looking) -> CheckOptions {
         strictness: Strictness::Filtered,
         // Comparing code with and without -g costs two more compilations and has no trace to bisect on.
         invariants: Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect(),
-        limits: Limits::seconds(LIMIT),
+        limits: Limits { cpu: looking.patience, ..Limits::seconds(LIMIT) },
         ..CheckOptions::default()
     }
 }
@@ -285,4 +309,28 @@ pub fn read_program(path: &Path, cflags: &[String]) -> anyhow::Result<Program> {
         flags.insert(0, format!("-I{}", dir.display()));
     }
     Ok(Program { name, language, source, origin: Origin::File { path: path.to_owned() }, cflags: flags })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueline_toolchain::find_compiler;
+
+    #[test]
+    fn a_change_that_loops_for_ever_costs_seconds() {
+        let program = |source: &str| Program {
+            name: "a.c".to_owned(),
+            language: Language::C,
+            source: source.to_owned(),
+            origin: Origin::File { path: "a.c".into() },
+            cflags: Vec::new(),
+        };
+        let compiler = find_compiler("gcc").unwrap();
+        let looking = Looking::new(EngineKind::Native, Policy::Gdb);
+        let hurried = looking.at_changes_of(&program("int main(void) { return 0; }\n"), &compiler).unwrap();
+        assert!(hurried.patience < looking.patience, "{:?}", hurried.patience);
+        let endless = Judge::new(program("int main(void) { for (volatile int i = 0;; i = 1); }\n"), &hurried).unwrap();
+        assert!(endless.reference(&compiler).is_err());
+        assert!(endless.behaviour(&compiler).is_err());
+    }
 }

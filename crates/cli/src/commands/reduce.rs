@@ -72,7 +72,7 @@ pub enum ToolChoice {
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
-    let looking = Looking { engine: args.engine, policy: args.policy };
+    let looking = Looking::new(args.engine, args.policy);
     let Start { program, setting, fault, output } = starting_point(&args, &looking)?;
     let kind = kind_of(&fault).to_owned();
     if program.language != trueline_model::Language::C {
@@ -132,6 +132,8 @@ const OWN_SHARE: f64 = 0.7;
 /// Reduces a self-contained program with the tool chosen, or the best one that is there.
 pub fn shrink(program: &Program, aim: &Aim, tool: Option<ToolChoice>, time: Duration, watch: &Watch<'_>) -> Result<Reduced, ReduceError> {
     let tool = tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { ToolChoice::Cvise } else { ToolChoice::Builtin });
+    let looking = aim.looking.at_changes_of(program, &aim.setting.compiler).map_err(|e| SeamError(e.to_string()))?;
+    let aim = &Aim { looking, ..aim.clone() };
     let strict = filter_of(&aim.kind, program);
     let quick = if demand_of(&aim.kind) == Demand::Sane { strict.clone().quick() } else { strict.clone() };
     let own = |watch| Builtin { interesting: aim, validity: &strict, quick: &quick, watch };
@@ -223,6 +225,7 @@ pub fn self_contained(program: Program, looking: &Looking, setting: &Setting, ki
 }
 
 /// What a reduced program must still show.
+#[derive(Clone)]
 pub struct Aim {
     /// How it is looked at.
     pub looking: Looking,

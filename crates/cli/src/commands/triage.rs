@@ -88,7 +88,7 @@ const SHIPPED: &[&str] = &[
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
-    let looking = Looking { engine: args.engine, policy: args.policy };
+    let looking = Looking::new(args.engine, args.policy);
     if let Some(kind) = &args.expect {
         return expect(&args, kind, &looking);
     }

@@ -215,7 +215,7 @@ fn ask_readers(judge: &Judge, setting: &Setting, run: &CheckRun, fault: &Fault) 
         (Reader::Lldb, EngineKind::Lldb, Policy::Lldb),
     ];
     let ask = |engine, policy| -> Result<bool, String> {
-        let checker = Checker::new(check_options(&Looking { engine, policy })).map_err(|e| e.to_string())?;
+        let checker = Checker::new(check_options(&Looking::new(engine, policy))).map_err(|e| e.to_string())?;
         // An engine that stands in for another is no reader of its own.
         if checker.engine().kind() != engine {
             return Err(format!("the {engine} engine is not available"));
