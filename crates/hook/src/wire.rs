@@ -609,19 +609,24 @@ mod tests {
         }
     }
 
+    /// The head of a snapshot of a function with so many blocks.
+    fn head(encoder: &mut Encoder, id: u32, blocks: u32) {
+        encoder.snapshot(id);
+        encoder.address(8);
+        encoder.text(b"");
+        encoder.u8(0);
+        encoder.u32(0);
+        let place = encoder.count();
+        encoder.counted(place, blocks);
+    }
+
     #[test]
     fn a_block_that_did_not_change_is_told_by_its_address() {
         let block = |at| Arc::new(BlockRecord { at, name: "b".into(), successors: vec![64], ..Default::default() });
         let function = |blocks| FunctionRecord { at: 8, blocks, ..Default::default() };
         let mut encoder = Encoder { bytes: MAGIC.to_vec(), ..Encoder::default() };
         encoder.record(&Record::Snapshot { id: 1, function: function(vec![block(64), block(32)]) });
-        encoder.snapshot(2);
-        encoder.address(8);
-        encoder.text(b"");
-        encoder.u8(0);
-        encoder.u32(0);
-        let place = encoder.count();
-        encoder.counted(place, 2);
+        head(&mut encoder, 2, 2);
         for at in [32, 64] {
             encoder.repeat_block(at);
         }
@@ -636,13 +641,7 @@ mod tests {
         encoder.record(&Record::Snapshot { id: 1, function: FunctionRecord { blocks: vec![block.clone(), block], ..Default::default() } });
         assert_eq!(Decoder::new(&encoder.bytes).unwrap().count(), 0);
         encoder.bytes.truncate(MAGIC.len());
-        encoder.snapshot(1);
-        encoder.address(8);
-        encoder.text(b"");
-        encoder.u8(0);
-        encoder.u32(0);
-        let place = encoder.count();
-        encoder.counted(place, 1);
+        head(&mut encoder, 1, 1);
         encoder.repeat_block(64);
         assert_eq!(Decoder::new(&encoder.bytes).unwrap().count(), 0);
     }
