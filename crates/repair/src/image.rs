@@ -72,6 +72,13 @@ pub struct Section {
     pub writable: bool,
 }
 
+impl Section {
+    /// Whether an address lies in it.
+    fn holds(&self, address: u64) -> bool {
+        (self.address..self.address + self.size).contains(&address)
+    }
+}
+
 /// A data symbol or function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
@@ -152,6 +159,10 @@ impl Image {
                 let end = start.zip(room).and_then(|(start, room)| start.checked_add(room));
                 (address, next) = start.zip(end).ok_or_else(|| unsuitable("a section of it is larger than memory; it is damaged"))?;
             }
+            // Whatever reads the image may add a size to an address.
+            if address.checked_add(section.size()).is_none() {
+                return Err(unsuitable("a section of it ends past the end of memory; it is damaged"));
+            }
             sections.push(Section {
                 name,
                 index: section.index().0,
@@ -175,12 +186,11 @@ impl Image {
             }
             let Some(section) = symbol.section_index() else { continue };
             let base = if kind == ImageKind::Relocatable { place.get(&section.0).copied().unwrap_or(0) } else { 0 };
-            symbols.push(Symbol {
-                name: name.to_owned(),
-                address: symbol.address().wrapping_add(base),
-                size: symbol.size(),
-                function: symbol.kind() == SymbolKind::Text,
-            });
+            let address = symbol.address().wrapping_add(base);
+            if address.checked_add(symbol.size()).is_none() {
+                continue;
+            }
+            symbols.push(Symbol { name: name.to_owned(), address, size: symbol.size(), function: symbol.kind() == SymbolKind::Text });
         }
         symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
         symbols.dedup();
@@ -195,7 +205,7 @@ impl Image {
                         None => {
                             let name = symbol.name().unwrap_or("").to_owned();
                             let at = *externs.entry(name.clone()).or_insert_with(|| {
-                                next = next.next_multiple_of(0x1_0000) + 0x10_0000;
+                                next = next.checked_next_multiple_of(0x1_0000).unwrap_or(0).wrapping_add(0x10_0000);
                                 next
                             });
                             outside.insert(at, name);
@@ -209,11 +219,11 @@ impl Image {
                 let Some(section) = sections.iter_mut().find(|s| s.index == index) else { continue };
                 let mut result = value.wrapping_add(relocation.addend() as u64);
                 if matches!(relocation.kind(), object::RelocationKind::Relative | object::RelocationKind::PltRelative) {
-                    result = result.wrapping_sub(section.address + offset);
+                    result = result.wrapping_sub(section.address.wrapping_add(offset));
                 }
                 let size = usize::from(relocation.size() / 8);
                 let at = offset as usize;
-                if let Some(slot) = section.data.get_mut(at..at + size) {
+                if let Some(slot) = section.data.get_mut(at..at.saturating_add(size)) {
                     slot.copy_from_slice(&result.to_le_bytes()[..size]);
                 }
             }
@@ -244,12 +254,12 @@ impl Image {
 
     /// The loaded section that holds an address.
     pub fn section_at(&self, address: u64) -> Option<&Section> {
-        self.sections.iter().find(|s| s.loaded && address >= s.address && address < s.address + s.size.max(s.data.len() as u64))
+        self.sections.iter().find(|s| s.loaded && s.holds(address))
     }
 
     /// Code bytes from an address to the end of its section.
     pub fn code_at(&self, address: u64) -> Option<&[u8]> {
-        let section = self.sections.iter().find(|s| s.code && address >= s.address && address < s.address + s.data.len() as u64)?;
+        let section = self.sections.iter().find(|s| s.code && s.holds(address))?;
         section.data.get((address - section.address) as usize..)
     }
 
