@@ -26,7 +26,7 @@ lint:
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
-test: deps lint audit
+test: deps lint doc audit
 	$(CARGO) test --workspace --locked --no-fail-fast
 
 test-quick: deps

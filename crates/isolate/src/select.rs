@@ -93,7 +93,7 @@ impl RuleSelector {
     }
 }
 
-/// The success probability of the geometric distribution for which `rules` trials hold [`MASS`].
+/// The success probability of the geometric distribution for which `rules` trials hold `MASS`.
 pub fn success_probability(rules: usize) -> f64 {
     1.0 - (1.0 - MASS).powf(1.0 / rules as f64)
 }
