@@ -26,7 +26,7 @@ lint:
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
-test: deps lint doc audit
+test: deps lint doc check-extend audit
 	$(CARGO) test --workspace --locked --no-fail-fast
 
 test-quick: deps
