@@ -76,19 +76,24 @@ pub struct Looking {
 const MOST_CPU_OVER_ORIGINAL: u32 = 10;
 const LEAST_CPU: Duration = Duration::from_secs(2);
 
+/// The CPU time for changes of a program whose -O0 side took `spent`, of `most` at the most: some loop for ever, and must not
+/// take long to say nothing.
+pub fn patience_for_changes(spent: Duration, most: Duration) -> Duration {
+    (spent * MOST_CPU_OVER_ORIGINAL).max(LEAST_CPU).min(most)
+}
+
 impl Looking {
     /// Looks this way, with the patience that any program deserves.
     pub fn new(engine: EngineKind, policy: Policy) -> Self {
         Self { engine, policy, patience: Duration::from_secs(LIMIT) }
     }
 
-    /// The same for what is made of `program`: some of that loops for ever, and must not take long to say nothing.
+    /// The same for what is made of `program`.
     pub fn at_changes_of(&self, program: &Program, compiler: &Compiler) -> anyhow::Result<Self> {
         let judge = Judge::new(program.clone(), self)?;
         let started = cpu_time();
         let _ = judge.reference(compiler);
-        let patience = ((cpu_time() - started) * MOST_CPU_OVER_ORIGINAL).max(LEAST_CPU).min(self.patience);
-        Ok(Self { patience, ..self.clone() })
+        Ok(Self { patience: patience_for_changes(cpu_time() - started, self.patience), ..self.clone() })
     }
 }
 
@@ -318,13 +323,8 @@ mod tests {
 
     #[test]
     fn a_change_that_loops_for_ever_costs_seconds() {
-        let program = |source: &str| Program {
-            name: "a.c".to_owned(),
-            language: Language::C,
-            source: source.to_owned(),
-            origin: Origin::File { path: "a.c".into() },
-            cflags: Vec::new(),
-        };
+        let scratch = Scratch::new().unwrap();
+        let program = |source: &str| read_program(&scratch.write("a.c", source).unwrap(), &[]).unwrap();
         let compiler = find_compiler("gcc").unwrap();
         let looking = Looking::new(EngineKind::Native, Policy::Gdb);
         let hurried = looking.at_changes_of(&program("int main(void) { return 0; }\n"), &compiler).unwrap();

@@ -1,8 +1,8 @@
 //! How the program fails, and who judges whether a mutant still does.
 
 use super::{Args, FailureChoice};
+use crate::fault::patience_for_changes;
 use anyhow::bail;
-use std::time::Duration;
 use trueline_check::{CheckOptions, Checker};
 use trueline_isolate::{Failure, FailureJudge, FailureKind, Setting, diagnose_telling};
 use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError};
@@ -115,9 +115,6 @@ impl SwitchJudge for DebugJudge {
     }
 }
 
-/// CPU time that a mutant may take at least.
-const LEAST_CPU: Duration = Duration::from_secs(3);
-
 fn debug_case(args: &Args, program: &Program, compiler: &Compiler, levels: &[OptLevel]) -> anyhow::Result<Case> {
     let options = CheckOptions {
         cflags: args.cflags.clone(),
@@ -127,8 +124,7 @@ fn debug_case(args: &Args, program: &Program, compiler: &Compiler, levels: &[Opt
     let checker = Checker::new(options.clone())?;
     let started = cpu_time();
     let reference = checker.reference(program, compiler)?;
-    // A mutant may loop for ever, and must not take minutes to say nothing where the program took milliseconds.
-    let cpu = ((cpu_time() - started) * 10).max(LEAST_CPU).min(options.limits.cpu);
+    let cpu = patience_for_changes(cpu_time() - started, options.limits.cpu);
     let for_mutants = Checker::new(CheckOptions { limits: Limits { cpu, ..options.limits.clone() }, ..options })?;
     // -O0 is the reference here, so it cannot be what fails.
     for &opt in levels.iter().filter(|opt| **opt != OptLevel::O0) {
