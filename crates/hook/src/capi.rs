@@ -50,7 +50,7 @@ capi! {
     opcode = "LLVMGetInstructionOpcode": fn(Ref) -> u32;
     value_name = "LLVMGetValueName2": fn(Ref, *mut usize) -> *const c_char;
     operand_count = "LLVMGetNumOperands": fn(Ref) -> i32;
-    operand = "LLVMGetOperand": fn(Ref, u32) -> Ref;
+    operand_use = "LLVMGetOperandUse": fn(Ref, u32) -> Ref;
     called = "LLVMGetCalledValue": fn(Ref) -> Ref;
     is_function = "LLVMIsAFunction": fn(Ref) -> Ref;
     type_of = "LLVMTypeOf": fn(Ref) -> Ref;

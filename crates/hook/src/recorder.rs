@@ -5,7 +5,7 @@
 //! changed in between, and none is taken after a pass that manipulated nothing.
 
 use crate::capi::{Api, Ref};
-use crate::fast::{FastMap, FastSet};
+use crate::fast::{FastMap, FastSet, Recent};
 use crate::patch::Frame;
 use crate::snapshot;
 use crate::stream::Stream;
@@ -77,7 +77,10 @@ pub struct Recorder {
     unwinder: Option<Unwinder>,
     frames: Vec<u64>,
     stacks: FastMap<Vec<u64>, u32>,
+    /// The locations that were written.
     locations: FastSet<u64>,
+    /// Some of them, at hand.
+    recent: Recent,
     running: Vec<Running>,
     /// The switch of the hooks, on while a watched pass runs.
     switch: *mut u8,
@@ -105,6 +108,7 @@ impl Recorder {
             frames: Vec::new(),
             stacks: FastMap::default(),
             locations: FastSet::default(),
+            recent: Recent::default(),
             writer: snapshot::Writer::default(),
             running: Vec::new(),
             switch,
@@ -272,10 +276,9 @@ impl Recorder {
         let mut record = std::mem::take(&mut self.record);
         record.bytes.clear();
         record.snapshot(id);
-        let (mut fresh, known) = (Vec::new(), &self.locations);
+        let (mut fresh, known, recent) = (Vec::new(), &self.locations, &mut self.recent);
         let see = |location: Ref| {
-            // Neighbours mostly share their location.
-            if fresh.last() != Some(&(location as u64)) && !known.contains(&(location as u64)) {
+            if !recent.saw(location as u64) && !known.contains(&(location as u64)) {
                 fresh.push(location as u64);
             }
         };

@@ -27,6 +27,17 @@ struct Rule {
     saved_rbp: Option<i64>,
 }
 
+/// A rule that was met, in few bytes: those of a deep stack should stay in the first cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ready {
+    /// The return address relative to the image, 0 for none yet.
+    frame: u32,
+    /// The offset of the canonical frame address, a multiple of eight; its lowest bit says that it is one from rbp.
+    cfa: i32,
+    /// Where the caller's rbp lies relative to that address, 0 (where the return address ends) when it is not saved.
+    saved_rbp: i32,
+}
+
 /// How many rules lie ready by the low bits of their return address; two that share them take turns.
 const READY: usize = 1 << 12;
 
@@ -37,9 +48,10 @@ pub struct Unwinder {
     frames: EhFrame<EndianSlice<'static, LittleEndian>>,
     bases: BaseAddresses,
     context: UnwindContext<usize>,
+    /// All rules met, by return address.
     rules: FastMap<u64, Option<Rule>>,
-    /// The rules met last, each with its return address.
-    ready: Box<[(u64, Option<Rule>)]>,
+    /// Those met last.
+    ready: Box<[Ready]>,
 }
 
 impl Unwinder {
@@ -55,21 +67,29 @@ impl Unwinder {
         let gimli::Pointer::Direct(eh_frame) = header.eh_frame_ptr() else { return None };
         let bases = bases.set_eh_frame(eh_frame);
         let frames = EhFrame::new(slice(eh_frame), LittleEndian);
-        let ready = vec![(0, None); READY].into_boxed_slice();
+        let ready = vec![Ready::default(); READY].into_boxed_slice();
         Some(Self { image: image.clone(), header, frames, bases, context: UnwindContext::new(), rules: FastMap::default(), ready })
     }
 
     fn rule(&mut self, pc: u64) -> Option<Rule> {
-        let slot = pc as usize % READY;
-        if self.ready[slot].0 != pc {
-            let known = self.rules.get(&pc).copied();
-            let rule = known.unwrap_or_else(|| self.compute(pc));
-            if known.is_none() {
-                self.rules.insert(pc, rule);
-            }
-            self.ready[slot] = (pc, rule);
+        if let Some(known) = self.rules.get(&pc) {
+            return *known;
         }
-        self.ready[slot].1
+        let rule = self.compute(pc);
+        self.rules.insert(pc, rule);
+        rule
+    }
+
+    /// The rule of a frame, whose return address is relative to the image.
+    fn ready(&mut self, frame: u64) -> Option<Ready> {
+        let slot = frame as usize % READY;
+        if u64::from(self.ready[slot].frame) != frame {
+            let rule = self.rule(frame + self.image.base)?;
+            let cfa = i32::try_from(rule.cfa_offset).ok()? | i32::from(rule.cfa_from_rbp);
+            let saved_rbp = i32::try_from(rule.saved_rbp.unwrap_or(0)).ok()?;
+            self.ready[slot] = Ready { frame: u32::try_from(frame).ok()?, cfa, saved_rbp };
+        }
+        Some(self.ready[slot])
     }
 
     /// The start of the function that a frame of `walk` lies in, both relative to the image; 0 where it is unknown.
@@ -101,16 +121,18 @@ impl Unwinder {
         const DEEPEST: usize = 40;
         frames.clear();
         while frames.len() < DEEPEST && registers.sp < limit && (self.image.base..self.image.end).contains(&registers.pc) {
-            frames.push(registers.pc - self.image.base);
-            let Some(rule) = self.rule(registers.pc) else { return };
-            let cfa = (if rule.cfa_from_rbp { registers.rbp } else { registers.sp }).wrapping_add_signed(rule.cfa_offset);
+            let frame = registers.pc - self.image.base;
+            frames.push(frame);
+            let Some(rule) = self.ready(frame) else { return };
+            let from = if rule.cfa & 1 == 1 { registers.rbp } else { registers.sp };
+            let cfa = from.wrapping_add_signed(i64::from(rule.cfa & !1));
             if cfa <= registers.sp || cfa > limit {
                 return;
             }
             // SAFETY: the addresses lie on our own stack between the current frame and `limit`.
             let load = |offset: i64| unsafe { *(cfa.wrapping_add_signed(offset) as *const u64) };
-            if let Some(offset) = rule.saved_rbp {
-                registers.rbp = load(offset);
+            if rule.saved_rbp != 0 {
+                registers.rbp = load(i64::from(rule.saved_rbp));
             }
             registers.pc = load(-8);
             registers.sp = cfa;
