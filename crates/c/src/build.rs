@@ -9,7 +9,7 @@ use crate::clang::{ClangType, Cursor, Session};
 use crate::decl::{Decl, DeclId, DeclKind, Linkage, Storage};
 use crate::lex::{TokenKind, token_at, tokens};
 use crate::node::{Node, NodeId, NodeKind, Origin};
-use crate::types::{Field, FloatKind, IntKind, IntType, Quals, Record, RecordId, RecordShape, Type, TypeId, TypeKind};
+use crate::types::{Declared, Field, FloatKind, IntKind, IntType, Quals, Record, RecordId, RecordShape, Type, TypeId, TypeKind};
 use crate::{BinaryOp, Span, UnaryOp};
 use clang_sys::{
     CX_SC_Auto, CX_SC_Extern, CX_SC_PrivateExtern, CX_SC_Register, CX_SC_Static, CXCursor_ArraySubscriptExpr, CXCursor_AsmStmt,
@@ -489,7 +489,8 @@ impl<'s> Builder<'s> {
         let id = RecordId(self.tables.records.len() as u32);
         self.records.insert(key, id);
         let shape = if declaration.kind() == CXCursor_UnionDecl { RecordShape::Union } else { RecordShape::Struct };
-        self.tables.records.push(Record { name: declaration.name(), shape, fields: Vec::new() });
+        let declared = self.session.location(&declaration).map_or(Declared::Elsewhere, |_| Declared::Here);
+        self.tables.records.push(Record { name: declaration.name(), shape, declared, fields: Vec::new() });
         let fields = ty.fields().into_iter().map(|field| {
             let ty = self.type_id(field.ty());
             // libclang names what has no name after its place.

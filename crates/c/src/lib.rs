@@ -31,5 +31,5 @@ pub use preprocess::{PreprocessError, StubHeaders, needs_preprocessing, preproce
 pub use removal::{Group, Removal, RemovalKind};
 pub use scope::{Access, Lvalue, Reach};
 pub use span::Span;
-pub use types::{Field, FloatKind, IntKind, IntType, Quals, Record, RecordId, RecordShape, Type, TypeId, TypeKind};
+pub use types::{Declared, Field, FloatKind, IntKind, IntType, Quals, Record, RecordId, RecordShape, Type, TypeId, TypeKind};
 pub use unit::{Call, ParseError, Unit, parse, parse_text};

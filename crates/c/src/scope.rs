@@ -1,6 +1,6 @@
 //! Which names, and which integers behind them, a statement at a given place could use.
 
-use crate::{Decl, DeclId, DeclKind, IntKind, IntType, Linkage, RecordShape, Storage, TypeId, TypeKind, Unit};
+use crate::{Decl, DeclId, DeclKind, Declared, IntKind, IntType, Linkage, RecordShape, Storage, TypeId, TypeKind, Unit};
 use std::collections::{HashMap, HashSet};
 
 /// Whether an lvalue may be assigned to.
@@ -107,6 +107,9 @@ impl Unit {
             }
             TypeKind::Record(record) => {
                 let record = self.record(*record);
+                if record.declared == Declared::Elsewhere {
+                    return;
+                }
                 let union = record.shape == RecordShape::Union;
                 if union && self.holds_what_integers_should_not_read(part.ty) {
                     return;

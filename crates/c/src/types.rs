@@ -159,6 +159,16 @@ pub enum RecordShape {
     Union,
 }
 
+/// Who declares a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Declared {
+    /// The program's own file.
+    Here,
+    /// A header, or the compiler itself: what its members hold is their business (`va_list` is filled in as a
+    /// level of optimization sees fit).
+    Elsewhere,
+}
+
 /// A structure or union type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -166,6 +176,8 @@ pub struct Record {
     pub name: String,
     /// Which of the two.
     pub shape: RecordShape,
+    /// Who declares it.
+    pub declared: Declared,
     /// Its members in order.
     pub fields: Vec<Field>,
 }

@@ -89,6 +89,17 @@ fn operators_have_kinds_and_token_ranges() {
 }
 
 #[test]
+fn members_of_records_from_elsewhere_are_not_integers_of_the_program() {
+    let source = "#include <stdarg.h>\n#include <time.h>\nstruct own { int a; };\n\
+                  void f(int n, ...) { va_list ap; struct tm t; struct own o; va_start(ap, n); o.a = n; va_end(ap); }\n";
+    let unit = unit(source);
+    let found = unit.integers_in_scope(source.find("o.a = n").unwrap(), 64);
+    let paths: Vec<&str> = found.iter().map(|l| l.path.as_str()).collect();
+    assert!(paths.contains(&"o.a") && paths.contains(&"n"), "{paths:?}");
+    assert!(!paths.iter().any(|p| p.starts_with("ap") || p.starts_with("t.")), "what is in a va_list depends on the level: {paths:?}");
+}
+
+#[test]
 fn integers_in_scope_know_shadowing_members_bit_fields_and_unions() {
     let unit = unit(SAMPLE);
     let inner = SAMPLE.find("j = TWICE").unwrap();

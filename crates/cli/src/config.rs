@@ -63,6 +63,9 @@ impl Config {
     }
 }
 
+/// Commands whose `--cc` is no compiler under test but one that helps: the clang that makes IR, the compiler of a reference.
+const OTHER_COMPILER: [&str; 2] = ["passes", "repair"];
+
 /// Makes the file's values the defaults of every command that has the flag: what is typed still wins, and
 /// `--help` shows the value that will be used.
 pub fn apply(config: &Config, command: clap::Command) -> clap::Command {
@@ -81,16 +84,26 @@ pub fn apply(config: &Config, command: clap::Command) -> clap::Command {
     ];
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |sub| {
-            defaults.iter().filter(|(_, values)| !values.is_empty()).fold(sub, |sub, (id, values)| {
+        let applies = |id: &str| id != "cc" || !OTHER_COMPILER.contains(&name.as_str());
+        command.mut_subcommand(&name, |sub| {
+            defaults.iter().filter(|(id, values)| !values.is_empty() && applies(id)).fold(sub, |sub, (id, values)| {
                 let Some(arg) = sub.get_arguments().find(|a| a.get_id() == id) else { return sub };
                 // A flag that takes one value takes the file's first choice.
                 let many = matches!(arg.get_action(), clap::ArgAction::Append);
                 let values = if many { values.clone() } else { values[..1].to_vec() };
-                sub.mut_arg(*id, |arg| arg.default_values(values))
+                sub.mut_arg(*id, |arg| without_default(arg).default_values(values))
             })
         })
     })
+}
+
+/// Takes the default that is written into a flag's help away: another one holds, which clap shows.
+fn without_default(arg: clap::Arg) -> clap::Arg {
+    let Some(help) = arg.get_help().map(ToString::to_string) else { return arg };
+    match help.find("[default:") {
+        Some(at) => arg.help(help[..at].trim_end().to_owned()),
+        None => arg,
+    }
 }
 
 #[cfg(test)]
@@ -126,6 +139,24 @@ mod tests {
         assert_eq!(value(&["t", "hunt"], "cc"), ["gcc-12", "clang-16"]);
         assert_eq!(value(&["t", "hunt", "--cc", "tcc"], "cc"), ["tcc"]);
         assert_eq!(value(&["t", "hunt"], "jobs"), ["3"]);
+    }
+
+    #[test]
+    fn a_default_in_the_help_gives_way_to_that_of_the_file() {
+        let config: Config = toml::from_str("cc = [\"gcc-12\"]\n").unwrap();
+        let flag = clap::Arg::new("cc").long("cc").action(clap::ArgAction::Append).help("Compilers. [default: gcc]");
+        let mut command = apply(&config, clap::Command::new("t").subcommand(clap::Command::new("hunt").arg(flag)));
+        let help = command.find_subcommand_mut("hunt").unwrap().render_help().to_string();
+        assert!(help.contains("Compilers. [default: gcc-12]"), "{help}");
+    }
+
+    #[test]
+    fn compilers_under_test_are_not_those_that_help() {
+        let config: Config = toml::from_str("cc = [\"gcc-12\"]\n").unwrap();
+        let flag = clap::Arg::new("cc").long("cc");
+        let command = apply(&config, clap::Command::new("t").subcommand(clap::Command::new("passes").arg(flag)));
+        let matches = command.try_get_matches_from(["t", "passes"]).unwrap();
+        assert!(matches.subcommand().unwrap().1.get_one::<String>("cc").is_none());
     }
 
     proptest::proptest! {

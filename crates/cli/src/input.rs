@@ -6,18 +6,64 @@ use std::path::Path;
 use trueline_model::{CompilerKind, EngineKind, Language, OptLevel, Origin, Policy, Program};
 use trueline_toolchain::{Compiler, Limits, find_compiler};
 
-/// Compiler, levels and flags.
+/// Compiler, levels and flags as clap reads them.
 #[derive(clap::Args, Clone, Debug)]
-pub struct BuildFlags {
+struct Given {
     /// Compilers, by name or path: gcc, gcc-12, clang-16, rustc. [default: gcc, for Rust programs rustc]
     #[arg(long = "cc", value_name = "CC", value_delimiter = ',')]
-    pub cc: Vec<String>,
+    cc: Vec<String>,
     /// Optimization levels: `--opt -O2`, `--opt=-Og,-O2`. [default: -O2]
     #[arg(long = "opt", value_name = "LEVEL", value_delimiter = ',', allow_hyphen_values = true)]
-    pub opt: Vec<OptLevel>,
+    opt: Vec<OptLevel>,
     /// A flag for every compilation of the program; repeatable.
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
+    cflags: Vec<String>,
+}
+
+/// Who chose a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chosen {
+    /// The command line: it is meant, and an error where it does not fit.
+    Here,
+    /// `trueline.toml`, for a whole project: what does not fit is not meant.
+    InFile,
+}
+
+/// Compiler, levels and flags.
+#[derive(Clone, Debug)]
+pub struct BuildFlags {
+    cc: Vec<String>,
+    chosen: Chosen,
+    opt: Vec<OptLevel>,
+    opt_chosen: Chosen,
+    /// Flags for every compilation.
     pub cflags: Vec<String>,
+}
+
+impl clap::FromArgMatches for BuildFlags {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let Given { cc, opt, cflags } = Given::from_arg_matches(matches)?;
+        let chosen = |id| match matches.value_source(id) {
+            Some(clap::parser::ValueSource::DefaultValue) => Chosen::InFile,
+            _ => Chosen::Here,
+        };
+        Ok(Self { cc, chosen: chosen("cc"), opt, opt_chosen: chosen("opt"), cflags })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl clap::Args for BuildFlags {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        Given::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Given::augment_args_for_update(command)
+    }
 }
 
 impl BuildFlags {
@@ -26,38 +72,58 @@ impl BuildFlags {
         if self.opt.is_empty() { vec![OptLevel::O2] } else { self.opt.clone() }
     }
 
+    /// The one level asked for, of a file's the first.
+    pub fn level(&self) -> anyhow::Result<OptLevel> {
+        match self.levels()[..] {
+            [level] => Ok(level),
+            [first, ..] if self.opt_chosen == Chosen::InFile => Ok(first),
+            _ => bail!("one level at a time: choose it with --opt"),
+        }
+    }
+
+    /// The one compiler asked for, of a file's the first that takes the language.
+    pub fn compiler(&self, language: Language) -> anyhow::Result<Compiler> {
+        let mut fitting = self.compilers(language)?;
+        match fitting.len() {
+            1 => Ok(fitting.remove(0)),
+            _ if self.chosen == Chosen::InFile => Ok(fitting.remove(0)),
+            _ => bail!("one compiler at a time: choose it with --cc"),
+        }
+    }
+
     /// Those of the compilers asked for that take the language; an error when none does.
     pub fn compilers_that_take(&self, language: Language) -> anyhow::Result<Vec<Compiler>> {
-        if self.cc.is_empty() {
-            return self.compilers(language);
-        }
         let all = self.cc.iter().map(|name| Ok(find_compiler(name)?)).collect::<anyhow::Result<Vec<_>>>()?;
-        let fit = |c: &Compiler| (c.id.kind == CompilerKind::Rustc) == (language == Language::Rust);
-        let fitting: Vec<Compiler> = all.into_iter().filter(fit).collect();
-        if fitting.is_empty() {
-            bail!("none of {} compiles {language:?}; choose another compiler with --cc", self.cc.join(", "));
+        let fitting: Vec<Compiler> = all.into_iter().filter(|c| takes(c, language)).collect();
+        match (fitting.is_empty(), self.chosen) {
+            (false, _) => Ok(fitting),
+            (true, Chosen::Here) if !self.cc.is_empty() => {
+                bail!("none of {} compiles {language:?}; choose another compiler with --cc", self.cc.join(", "))
+            }
+            (true, _) => Ok(vec![find_compiler(usual_compiler(language))?]),
         }
-        Ok(fitting)
     }
 
     /// The compilers asked for, all fit for the language.
     pub fn compilers(&self, language: Language) -> anyhow::Result<Vec<Compiler>> {
-        let default = match language {
-            Language::C => "gcc",
-            Language::Rust => "rustc",
-        };
-        let names = if self.cc.is_empty() { vec![default.to_owned()] } else { self.cc.clone() };
-        names
-            .iter()
-            .map(|name| {
-                let compiler = find_compiler(name)?;
-                let is_rustc = compiler.id.kind == CompilerKind::Rustc;
-                if is_rustc != (language == Language::Rust) {
-                    bail!("{} does not compile {language:?}; choose another compiler with --cc", compiler.id);
-                }
-                Ok(compiler)
-            })
-            .collect()
+        let fitting = self.compilers_that_take(language)?;
+        if self.chosen == Chosen::Here
+            && let Some(other) = self.cc.iter().map(|name| find_compiler(name)).find_map(|c| c.ok().filter(|c| !takes(c, language)))
+        {
+            bail!("{} does not compile {language:?}; choose another compiler with --cc", other.id);
+        }
+        Ok(fitting)
+    }
+}
+
+fn takes(compiler: &Compiler, language: Language) -> bool {
+    (compiler.id.kind == CompilerKind::Rustc) == (language == Language::Rust)
+}
+
+fn usual_compiler(language: Language) -> &'static str {
+    match language {
+        Language::C => "gcc",
+        Language::Rust => "rustc",
     }
 }
 

@@ -33,7 +33,7 @@ pub enum SourceError {
         dir: PathBuf,
     },
     /// Files could not be read or written.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("cannot read or write {path}", path = path.display())]
     Io {
         /// Which file.
         path: PathBuf,

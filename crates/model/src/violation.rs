@@ -59,7 +59,10 @@ impl FromStr for Invariant {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|i| i.name() == text).ok_or_else(|| format!("unknown invariant `{text}`"))
+        Self::ALL.into_iter().find(|i| i.name() == text).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|i| i.name()).collect();
+            format!("unknown invariant `{text}`; there are {}", names.join(", "))
+        })
     }
 }
 

@@ -63,10 +63,11 @@
   if (finding !== null) {
     const links = document.createElement("p");
     links.id = "analyses";
-    for (const [name, text] of [
-      ["updates", "wrong updates in LLVM's passes on this program"],
-      ["repair", "this binary before and after a repair"],
-    ]) {
+    const analyses = [["repair", "this binary before and after a repair"]];
+    // Only clang's findings are about LLVM's passes.
+    if (document.getElementById("build").textContent.startsWith("clang"))
+      analyses.unshift(["updates", "wrong updates in LLVM's passes on this program"]);
+    for (const [name, text] of analyses) {
       const link = document.createElement("a");
       link.href = "/findings/" + finding[1] + "/" + name + ".html";
       link.textContent = text;

@@ -41,26 +41,27 @@ impl Diagnosis {
     /// The command that installs everything missing that Debian has, `None` when nothing is missing.
     pub fn install_command(&self) -> Option<String> {
         use trueline_model::CompilerKind;
-        // Neither is in Debian's main archive for bookworm: asking for them would fail the whole command.
-        let unavailable = [ToolKind::Yarpgen, ToolKind::Ccomp];
         let mut packages: Vec<&str> = Vec::new();
         let has = |kind| self.compilers.iter().any(|c| c.id.kind == kind);
         if !has(CompilerKind::Gcc) {
             packages.push("gcc");
         }
         if !has(CompilerKind::Clang) {
-            packages.push("clang-16");
+            // Its sanitizers are in a package of their own.
+            packages.extend(["clang-16", "libclang-rt-16-dev"]);
         }
-        for (requirement, _) in self.tools.iter().filter(|(r, t)| t.is_err() && !unavailable.contains(&r.kind)) {
+        for (requirement, _) in self.missing().filter(|(r, _)| r.kind.homepage().is_none()) {
             packages.push(requirement.kind.package());
-            // Debian packs lldb without the module that its scripts import.
-            if requirement.kind == ToolKind::Lldb {
-                packages.push("python3-lldb-16");
-            }
+            packages.extend(requirement.kind.companions());
         }
         let mut seen = std::collections::BTreeSet::new();
         packages.retain(|package| seen.insert(*package));
         (!packages.is_empty()).then(|| format!("apt-get install --no-install-recommends {}", packages.join(" ")))
+    }
+
+    /// The tools that cannot be used, and why.
+    pub fn missing(&self) -> impl Iterator<Item = (Requirement, &ToolError)> {
+        self.tools.iter().filter_map(|(requirement, tool)| tool.as_ref().err().map(|error| (*requirement, error)))
     }
 }
 
@@ -75,13 +76,15 @@ mod tests {
 
     #[test]
     fn a_bare_machine_is_told_every_package_once() {
-        let missing =
-            |r: Requirement| (r, Err(ToolError::Missing { name: r.kind.program().to_owned(), package: r.kind.package().to_owned() }));
+        let missing = |r: Requirement| (r, Err(ToolError::missing(r.kind, None)));
         let bare = Diagnosis { compilers: Vec::new(), tools: REQUIREMENTS.into_iter().map(missing).collect() };
         let command = bare.install_command().expect("everything is missing");
         let packages: Vec<&str> = command.split_whitespace().skip(3).collect();
         let distinct: std::collections::BTreeSet<&&str> = packages.iter().collect();
         assert_eq!(packages.len(), distinct.len(), "{command}");
-        assert!(packages.contains(&"gcc") && packages.contains(&"python3-lldb-16"), "{command}");
+        for package in ["gcc", "python3-lldb-16", "libcsmith-dev", "libclang-rt-16-dev"] {
+            assert!(packages.contains(&package), "{package}: {command}");
+        }
+        assert!(!packages.contains(&"yarpgen"), "{command}");
     }
 }

@@ -72,6 +72,26 @@ impl ToolKind {
             Self::Valgrind => "valgrind",
         }
     }
+
+    /// Where those are from that Debian does not have; asking its archive for them would fail a whole command.
+    pub fn homepage(self) -> Option<&'static str> {
+        match self {
+            Self::Yarpgen => Some("https://github.com/intel/yarpgen"),
+            Self::Ccomp => Some("https://compcert.org"),
+            _ => None,
+        }
+    }
+
+    /// Packages that its own does not ask for, and without which it is of no use.
+    pub(crate) fn companions(self) -> &'static [&'static str] {
+        match self {
+            // Debian packs lldb without the module that its scripts import.
+            Self::Lldb => &["python3-lldb-16"],
+            // The header that every program of csmith includes.
+            Self::Csmith => &["libcsmith-dev"],
+            _ => &[],
+        }
+    }
 }
 
 impl fmt::Display for ToolKind {
@@ -84,12 +104,12 @@ impl fmt::Display for ToolKind {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ToolError {
     /// It is not there.
-    #[error("`{name}` was not found on PATH; install it with `apt-get install {package}`, or give its full path")]
+    #[error("`{name}` was not found on PATH; {advice}")]
     Missing {
         /// The name asked for.
         name: String,
-        /// The Debian package that brings it.
-        package: String,
+        /// What brings it.
+        advice: String,
     },
     /// It is there but does not say its version.
     #[error("`{path}` does not work: {reason}")]
@@ -99,6 +119,22 @@ pub enum ToolError {
         /// What went wrong.
         reason: String,
     },
+}
+
+impl ToolError {
+    /// A tool that is not there under the name asked for, or under any of its own.
+    pub(crate) fn missing(kind: ToolKind, spec: Option<&str>) -> Self {
+        let package = match spec {
+            Some(spec) if spec.starts_with("opt-") => spec.replace("opt-", "llvm-"),
+            Some(spec) if kind.homepage().is_none() && !spec.contains('/') => spec.to_owned(),
+            _ => kind.package().to_owned(),
+        };
+        let advice = match kind.homepage() {
+            Some(homepage) => format!("Debian does not have it: build it from {homepage} and put it on PATH, or give its full path"),
+            None => format!("install it with `apt-get install {package}`, or give its full path"),
+        };
+        Self::Missing { name: spec.unwrap_or(kind.program()).to_owned(), advice }
+    }
 }
 
 /// How a program is started: directly, or through the loader of a private root that brought it.
@@ -178,15 +214,14 @@ pub fn find_tool(kind: ToolKind, spec: Option<&str>) -> Result<Tool, ToolError> 
             }
         }
     };
-    let missing = || ToolError::Missing { name: spec.unwrap_or(kind.program()).to_owned(), package: package_of(spec, kind.package()) };
-    let path = path.ok_or_else(missing)?;
+    let path = path.ok_or_else(|| ToolError::missing(kind, spec))?;
     let version = version_of(&path)?;
     Ok(Tool { kind, path, version })
 }
 
 /// Finds a compiler by name (`gcc`, `clang-16`, `rustc`) or path.
 pub fn find_compiler(spec: &str) -> Result<Compiler, ToolError> {
-    let path = locate(spec).ok_or_else(|| ToolError::Missing { name: spec.to_owned(), package: package_of(Some(spec), spec) })?;
+    let path = locate(spec).ok_or_else(|| ToolError::Missing { name: spec.to_owned(), advice: advice_on_compiler(spec) })?;
     let banner = banner_of(&path)?;
     let version = version_in(&banner).ok_or_else(|| ToolError::Broken { path: path.clone(), reason: "it prints no version".to_owned() })?;
     let kind = kind_in(&banner);
@@ -224,12 +259,16 @@ pub fn installed_optimizers() -> Vec<Tool> {
     tools
 }
 
-fn package_of(spec: Option<&str>, fallback: &str) -> String {
-    match spec {
-        Some(spec) if spec.starts_with("opt-") => spec.replace("opt-", "llvm-"),
-        Some("rustc") => "rustc".to_owned(),
-        Some(spec) if !spec.contains('/') => spec.to_owned(),
-        _ => fallback.to_owned(),
+/// What brings a compiler of this name.
+fn advice_on_compiler(spec: &str) -> String {
+    let (family, number) = spec.rsplit_once('-').unwrap_or((spec, ""));
+    let is_number = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
+    match family {
+        "gcc" | "clang" if is_number => format!(
+            "install it with `apt-get install {spec}`, fetch it from another Debian suite with `trueline toolchains fetch {spec}`, or give its full path"
+        ),
+        "gcc" | "clang" | "rustc" if number.is_empty() => format!("install it with `apt-get install {spec}`, or give its full path"),
+        _ => "`trueline doctor` lists the compilers that are here; name one of them, or give a full path".to_owned(),
     }
 }
 
@@ -354,8 +393,16 @@ mod tests {
     #[test]
     fn a_missing_compiler_names_the_package_that_brings_it() {
         let error = find_compiler("clang-77").unwrap_err().to_string();
-        assert!(error.contains("apt-get install clang-77"), "{error}");
+        assert!(error.contains("apt-get install clang-77") && error.contains("toolchains fetch clang-77"), "{error}");
         let error = find_tool(ToolKind::Opt, Some("opt-77")).unwrap_err().to_string();
         assert!(error.contains("apt-get install llvm-77"), "{error}");
+    }
+
+    #[test]
+    fn what_no_archive_has_is_not_asked_of_one() {
+        let error = find_compiler("nosuchcc").unwrap_err().to_string();
+        assert!(!error.contains("apt-get") && error.contains("trueline doctor"), "{error}");
+        let error = ToolError::missing(ToolKind::Yarpgen, None).to_string();
+        assert!(!error.contains("apt-get") && error.contains("github.com/intel/yarpgen"), "{error}");
     }
 }

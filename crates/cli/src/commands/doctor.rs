@@ -97,6 +97,11 @@ fn print_table(diagnosis: &Diagnosis) {
     if let Some(command) = diagnosis.install_command() {
         println!("\nTo install what is missing:\n  {command}");
     }
+    let elsewhere: Vec<_> = diagnosis.missing().filter_map(|(r, _)| r.kind.homepage().map(|from| (r.kind.program(), from))).collect();
+    if !elsewhere.is_empty() {
+        println!("\nNot in Debian, optional:");
+        elsewhere.iter().for_each(|(program, from)| println!("  {program:<14} {from}"));
+    }
 }
 
 fn confinement() -> &'static str {
@@ -109,7 +114,7 @@ fn confinement() -> &'static str {
 /// Runs the install command as root, or says how to.
 fn install(diagnosis: &Diagnosis) -> anyhow::Result<()> {
     let Some(command) = diagnosis.install_command() else {
-        println!("\nNothing is missing.");
+        println!("\nNothing is missing that can be installed from Debian.");
         return Ok(());
     };
     if !nix::unistd::geteuid().is_root() {

@@ -37,6 +37,10 @@ pub struct Document<'a> {
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
+    // What cannot be read is told before a database is made for it.
+    for input in &args.inputs {
+        Store::open_existing(input).with_context(|| format!("cannot merge {}", input.display()))?;
+    }
     let store = Store::open(&args.out)?;
     let mut total = MergeSummary::default();
     for input in &args.inputs {

@@ -1,6 +1,6 @@
 //! `trueline reduce`: the smallest program that shows the same fault with the same pass behind it.
 
-use super::triage::{pass_of, shows_expected, triage_one};
+use super::triage::{is_program, pass_of, shows_expected, triage_one};
 use crate::exit::Ending;
 use crate::fault::{Looking, describe, kind_of, read_program};
 use anyhow::{Context, bail};
@@ -181,9 +181,12 @@ struct Start {
 }
 
 fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
-    if let Some(db) = &args.db {
+    // A store may be a project's default: a program that is named needs none.
+    if let Some(db) = args.db.as_ref().filter(|_| !is_program(&args.target)) {
         let store = Store::open_existing(db)?;
-        let id = args.target.parse().with_context(|| format!("`{}` is not the number of a finding", args.target))?;
+        let id = args.target.parse().with_context(|| {
+            format!("`{}` is neither a program (.c) nor the number of a finding in {}", args.target, db.display())
+        })?;
         let record = store.finding(FindingId(id))?;
         let evidence = store.evidence(&record)?.with_context(|| format!("finding {id} has no program in {}", db.display()))?;
         let compiler = find_compiler(&record.finding.compiler.path.to_string_lossy())?;

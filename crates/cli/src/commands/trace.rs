@@ -2,7 +2,7 @@
 
 use crate::exit::Ending;
 use crate::input::{BuildFlags, TraceFlags, read_program};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -77,8 +77,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let mut request = TraceRequest::new(std::path::absolute(&args.file)?);
     if is_source {
         let program = read_program(&args.file)?;
-        let [compiler] = &args.build.compilers(program.language)?[..] else { bail!("trace takes one compiler") };
-        let [opt] = args.build.levels()[..] else { bail!("trace takes one level") };
+        let (compiler, opt) = (args.build.compiler(program.language)?, args.build.level()?);
         let source = scratch.write(&program.name, &program.source).context("cannot write to the scratch directory")?;
         let compile = CompileRequest::new(source, program.language, opt, scratch.join("program"))
             .flags(program.cflags.iter().chain(&args.build.cflags).cloned());

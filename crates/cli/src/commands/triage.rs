@@ -100,7 +100,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         known.extend(KnownBugs::read(dir)?);
     }
     let versions = Versions::read(&args.versions)?;
-    let store = args.db.as_deref().map(Store::open_existing).transpose()?;
+    // A store may be a project's default: programs that are named need none.
+    let names_programs = args.targets.iter().any(|target| is_program(target));
+    let store = args.db.as_deref().filter(|_| !names_programs).map(Store::open_existing).transpose()?;
     let (cases, mut notes) = match &store {
         Some(store) => (from_store(store, &args)?, Vec::new()),
         None => from_files(&args, &looking)?,
@@ -169,6 +171,11 @@ impl Versions {
     }
 }
 
+/// Whether a target is a program and not the number of a finding.
+pub fn is_program(target: &str) -> bool {
+    Language::of_path(target.as_ref()).is_some()
+}
+
 fn from_files(args: &Args, looking: &Looking) -> anyhow::Result<(Vec<Case>, Vec<String>)> {
     if args.targets.is_empty() {
         bail!("nothing to explain: name a program, or a store with --db");
@@ -213,7 +220,9 @@ fn is_wanted(fault: &Fault, args: &Args) -> bool {
 fn from_store(store: &Store, args: &Args) -> anyhow::Result<Vec<Case>> {
     let mut records = if args.targets.is_empty() { store.findings()? } else { Vec::new() };
     for target in &args.targets {
-        let id = target.parse().map_err(|_| anyhow::anyhow!("`{target}` is not the number of a finding in {}", store.path().display()))?;
+        let id = target.parse().map_err(|_| {
+            anyhow::anyhow!("`{target}` is neither a program (.c, .rs) nor the number of a finding in {}", store.path().display())
+        })?;
         records.push(store.finding(FindingId(id))?);
     }
     let mut cases = Vec::new();
