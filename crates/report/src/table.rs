@@ -103,6 +103,9 @@ impl Table {
             out.pop();
             out.push('\n');
         }
+        let letters = self.columns.iter().filter(|kind| heading(kind) != kind.as_str());
+        let legend: Vec<String> = letters.map(|kind| format!("{} {kind}", heading(kind))).collect();
+        let _ = writeln!(out, "{}", legend.join(", "));
         out
     }
 }
