@@ -19,4 +19,4 @@ pub use program::{Language, Origin, Program};
 pub use seam::{Answer, Interesting, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};
 pub use trace::{EngineKind, Frame, FrameKind, Observation, Policy, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable};
-pub use violation::{Invariant, Violation};
+pub use violation::{Complaint, Invariant, Violation};

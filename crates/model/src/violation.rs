@@ -105,4 +105,21 @@ impl Violation {
             && self.line == other.line
             && self.variable == other.variable
     }
+
+    /// What `same_as` compares, for sets.
+    pub fn complaint(&self) -> Complaint {
+        let base = self.file.base();
+        let file = if base.len() == self.file.0.len() { self.file.clone() } else { FileName::new(base) };
+        Complaint { invariant: self.invariant, file, line: self.line, variable: self.variable.clone() }
+    }
+}
+
+/// A violation without the facts of the build that shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Complaint {
+    invariant: Invariant,
+    /// The last component of the file's name.
+    file: FileName,
+    line: Line,
+    variable: Option<Arc<str>>,
 }

@@ -4,6 +4,7 @@ use crate::digest::{Digest, Stop, StopId};
 use crate::facts::{OptimizedFacts, ReferenceFacts, SourceFacts, Witness};
 use crate::{invariants, rules};
 use serde::Serialize;
+use std::collections::HashSet;
 use std::sync::Arc;
 use trueline_model::{Invariant, LineKey, VarKey, Violation};
 
@@ -105,9 +106,11 @@ pub struct Judgement {
 pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> Judgement {
     let mut judgement = Judgement::default();
     let mut told = rules::Told::default();
+    // A long program has a hundred thousand candidates and few complaints.
+    let (mut reported, mut dropped) = (HashSet::new(), HashSet::new());
     for candidate in invariants::candidates(case, wanted) {
-        let is_known = |v: &Violation| v.same_as(&candidate.violation);
-        if judgement.violations.iter().any(is_known) {
+        let complaint = candidate.violation.complaint();
+        if reported.contains(&complaint) {
             continue;
         }
         let rule = match strictness {
@@ -120,12 +123,13 @@ pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> J
         };
         match rule {
             Some(rule) => {
-                if !judgement.dropped.iter().any(|d| d.rule == rule.name && is_known(&d.violation)) {
+                if dropped.insert((rule.name, complaint)) {
                     judgement.dropped.push(Dropped { violation: candidate.violation, rule: rule.name });
                 }
             }
             None => {
                 told.note(&candidate);
+                reported.insert(complaint);
                 judgement.violations.push(candidate.violation);
             }
         }

@@ -184,9 +184,10 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
     // A store may be a project's default: a program that is named needs none.
     if let Some(db) = args.db.as_ref().filter(|_| !is_program(&args.target)) {
         let store = Store::open_existing(db)?;
-        let id = args.target.parse().with_context(|| {
-            format!("`{}` is neither a program (.c) nor the number of a finding in {}", args.target, db.display())
-        })?;
+        let id = args
+            .target
+            .parse()
+            .with_context(|| format!("`{}` is neither a program (.c) nor the number of a finding in {}", args.target, db.display()))?;
         let record = store.finding(FindingId(id))?;
         let evidence = store.evidence(&record)?.with_context(|| format!("finding {id} has no program in {}", db.display()))?;
         let compiler = find_compiler(&record.finding.compiler.path.to_string_lossy())?;
