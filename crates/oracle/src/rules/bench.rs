@@ -8,7 +8,7 @@ use std::sync::Arc;
 use trueline_model::{FileName, Frame, FrameKind, Invariant, Line, LineKey, Observation, Step, StepSink, VarKey, VarKind, Variable};
 
 /// What became of a candidate.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Reported,
     Dropped(&'static str),

@@ -30,7 +30,7 @@ mod tests {
         bench.optimized_stop(3, &["main"], &[local("_a", 2, "1"), local("m", 2, "1")]);
         bench.know("main", "_a", 2);
         bench.know("main", "m", 2);
-        bench.source = SourceFacts::of("a.c", "int main(void) {\n  int m = MAX(p, q);\n  return m; }\n");
+        bench.source = SourceFacts::of("a.c", "int main(void) {\n  int m = MAX(p, q);\n  return m;\n}\n");
         assert_eq!(bench.verdicts(Invariant::Scope), [Verdict::Reported, Verdict::Dropped("macro-temporary")]);
     }
 }

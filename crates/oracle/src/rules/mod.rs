@@ -5,6 +5,7 @@ mod already_told;
 #[cfg(test)]
 pub(crate) mod bench;
 mod block_without_code;
+mod brace_line;
 mod executed_row;
 mod fixed_home;
 mod inherited_block;
@@ -14,7 +15,6 @@ mod macro_temporary;
 mod marked_uninitialised;
 mod no_reference_row;
 mod no_reference_stop;
-mod opening_line;
 mod own_line;
 mod relaxed_floats;
 mod same_block;
@@ -61,7 +61,7 @@ pub const RULES: &[Rule] = &[
     same_line_function::RULE,
     visible_on_line::RULE,
     own_line::RULE,
-    opening_line::RULE,
+    brace_line::RULE,
     block_without_code::RULE,
     inherited_block::RULE,
     macro_temporary::RULE,
