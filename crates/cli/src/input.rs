@@ -93,26 +93,29 @@ impl BuildFlags {
 
     /// Those of the compilers asked for that take the language; an error when none does.
     pub fn compilers_that_take(&self, language: Language) -> anyhow::Result<Vec<Compiler>> {
-        let all = self.cc.iter().map(|name| Ok(find_compiler(name)?)).collect::<anyhow::Result<Vec<_>>>()?;
-        let fitting: Vec<Compiler> = all.into_iter().filter(|c| takes(c, language)).collect();
-        match (fitting.is_empty(), self.chosen) {
-            (false, _) => Ok(fitting),
-            (true, Chosen::Here) if !self.cc.is_empty() => {
-                bail!("none of {} compiles {language:?}; choose another compiler with --cc", self.cc.join(", "))
-            }
-            (true, _) => Ok(vec![find_compiler(usual_compiler(language))?]),
-        }
+        Ok(self.sort_by_language(language)?.0)
     }
 
     /// The compilers asked for, all fit for the language.
     pub fn compilers(&self, language: Language) -> anyhow::Result<Vec<Compiler>> {
-        let fitting = self.compilers_that_take(language)?;
-        if self.chosen == Chosen::Here
-            && let Some(other) = self.cc.iter().map(|name| find_compiler(name)).find_map(|c| c.ok().filter(|c| !takes(c, language)))
-        {
-            bail!("{} does not compile {language:?}; choose another compiler with --cc", other.id);
+        let (fitting, others) = self.sort_by_language(language)?;
+        match (others.first(), self.chosen) {
+            (Some(other), Chosen::Here) => bail!("{} does not compile {language:?}; choose another compiler with --cc", other.id),
+            _ => Ok(fitting),
         }
-        Ok(fitting)
+    }
+
+    /// The compilers asked for: those that take the language, at least one, and those that do not.
+    fn sort_by_language(&self, language: Language) -> anyhow::Result<(Vec<Compiler>, Vec<Compiler>)> {
+        let all = self.cc.iter().map(|name| Ok(find_compiler(name)?)).collect::<anyhow::Result<Vec<_>>>()?;
+        let (fitting, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|c| takes(c, language));
+        match (fitting.is_empty(), self.chosen) {
+            (false, _) => Ok((fitting, others)),
+            (true, Chosen::Here) if !self.cc.is_empty() => {
+                bail!("none of {} compiles {language:?}; choose another compiler with --cc", self.cc.join(", "))
+            }
+            (true, _) => Ok((vec![find_compiler(usual_compiler(language))?], others)),
+        }
     }
 }
 

@@ -100,13 +100,10 @@ impl Violation {
     /// True when `other` is the same complaint, whatever the addresses and the other facts of the build:
     /// this is what a bisection, a reduction step or another reader compares.
     pub fn same_as(&self, other: &Self) -> bool {
-        self.invariant == other.invariant
-            && self.file.base() == other.file.base()
-            && self.line == other.line
-            && self.variable == other.variable
+        self.complaint() == other.complaint()
     }
 
-    /// What `same_as` compares, for sets.
+    /// The part of it that other builds and readers can share.
     pub fn complaint(&self) -> Complaint {
         let base = self.file.base();
         let file = if base.len() == self.file.0.len() { self.file.clone() } else { FileName::new(base) };

@@ -50,7 +50,7 @@ impl Diagnosis {
             // Its sanitizers are in a package of their own.
             packages.extend(["clang-16", "libclang-rt-16-dev"]);
         }
-        for (requirement, _) in self.missing().filter(|(r, _)| r.kind.homepage().is_none()) {
+        for requirement in self.missing().filter(|r| r.kind.homepage().is_none()) {
             packages.push(requirement.kind.package());
             packages.extend(requirement.kind.companions());
         }
@@ -59,9 +59,9 @@ impl Diagnosis {
         (!packages.is_empty()).then(|| format!("apt-get install --no-install-recommends {}", packages.join(" ")))
     }
 
-    /// The tools that cannot be used, and why.
-    pub fn missing(&self) -> impl Iterator<Item = (Requirement, &ToolError)> {
-        self.tools.iter().filter_map(|(requirement, tool)| tool.as_ref().err().map(|error| (*requirement, error)))
+    /// The tools that cannot be used.
+    pub fn missing(&self) -> impl Iterator<Item = Requirement> {
+        self.tools.iter().filter(|(_, tool)| tool.is_err()).map(|(requirement, _)| *requirement)
     }
 }
 

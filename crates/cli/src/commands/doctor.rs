@@ -97,7 +97,7 @@ fn print_table(diagnosis: &Diagnosis) {
     if let Some(command) = diagnosis.install_command() {
         println!("\nTo install what is missing:\n  {command}");
     }
-    let elsewhere: Vec<_> = diagnosis.missing().filter_map(|(r, _)| r.kind.homepage().map(|from| (r.kind.program(), from))).collect();
+    let elsewhere: Vec<_> = diagnosis.missing().filter_map(|r| r.kind.homepage().map(|from| (r.kind.program(), from))).collect();
     if !elsewhere.is_empty() {
         println!("\nNot in Debian, optional:");
         elsewhere.iter().for_each(|(program, from)| println!("  {program:<14} {from}"));
