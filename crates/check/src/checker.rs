@@ -2,11 +2,11 @@
 
 use crate::codegen;
 use crate::debuginfo::DebugInfo;
-use crate::witness::{Summons, watch};
+use crate::witness::{Record, Summons};
 use crate::{Behaviour, CheckError, facts};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{
@@ -62,6 +62,8 @@ pub struct Reference {
     behaviour: Behaviour,
     user_files: Vec<String>,
     args: Vec<String>,
+    /// What the -O0 build was asked about so far.
+    watched: Mutex<Record>,
     /// CPU time of the compilation.
     pub compile_cpu: Duration,
     /// CPU time of the runs.
@@ -185,6 +187,7 @@ impl Checker {
             source,
             behaviour,
             user_files,
+            watched: Mutex::default(),
             args,
             compile_cpu: Duration::ZERO,
             trace_cpu: summary.cpu,
@@ -319,13 +322,14 @@ impl Checker {
         let wanted = &self.options.invariants;
         let mut judgement = judge(&case, wanted, self.options.strictness);
         let asked = summons.names();
-        let marked;
+        let (marked, mut record);
         if !asked.is_empty() {
             let uninitialised = facts::uninitialised(binary, &reference.user_files);
             marked = OptimizedFacts { uninitialised, ..optimized_facts.clone() };
             case.optimized_facts = &marked;
-            let record = watch(&reference.info, &reference.binary, &reference.args, &self.options.limits, &asked);
-            case.witness = &record;
+            record = reference.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            record.complete(&reference.info, &reference.binary, &reference.args, &self.options.limits, asked);
+            case.witness = &*record;
             judgement = judge(&case, wanted, self.options.strictness);
         }
         Ok(CheckRun {

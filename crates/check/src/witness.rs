@@ -41,13 +41,25 @@ impl Witness for Summons {
     }
 }
 
-/// What the watched variables did.
+/// What variables did, as far as they were watched; `None` for those that could not be.
 #[derive(Debug, Default)]
-pub(crate) struct Record(BTreeMap<VarKey, Testimony>);
+pub(crate) struct Record(BTreeMap<VarKey, Option<Testimony>>);
+
+impl Record {
+    /// Watches those of the variables that were not watched before: the levels of a compiler ask about the same ones.
+    pub(crate) fn complete(&mut self, info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, variables: BTreeSet<VarKey>) {
+        let new: BTreeSet<VarKey> = variables.into_iter().filter(|v| !self.0.contains_key(v)).collect();
+        let mut testimonies = watch(info, binary, args, limits, &new);
+        self.0.extend(new.into_iter().map(|variable| {
+            let testimony = testimonies.remove(&variable);
+            (variable, testimony)
+        }));
+    }
+}
 
 impl Witness for Record {
     fn testify(&self, variable: &VarKey) -> Option<Testimony> {
-        self.0.get(variable).cloned()
+        self.0.get(variable).cloned().flatten()
     }
 }
 
@@ -66,15 +78,17 @@ struct Watched {
     size: usize,
 }
 
-/// Watches `variables` of the -O0 build; those it cannot watch are absent from the record.
-pub(crate) fn watch(info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, variables: &BTreeSet<VarKey>) -> Record {
+type Testimonies = BTreeMap<VarKey, Testimony>;
+
+/// Watches `variables` of the -O0 build; those it cannot watch are absent from the answer.
+fn watch(info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, variables: &BTreeSet<VarKey>) -> Testimonies {
     let plan = Plan::make(info, variables);
     if plan.watched.is_empty() {
-        return Record::default();
+        return Testimonies::new();
     }
     // A run that fails or does not repeat says nothing; candidates then stay unconfirmed.
     let (Some(first), Some(second)) = (plan.run(info, binary, args, limits, 0xa5), plan.run(info, binary, args, limits, 0x5a)) else {
-        return Record::default();
+        return Testimonies::new();
     };
     plan.compare(info, &first, &second)
 }
@@ -193,9 +207,9 @@ impl Plan {
         }
     }
 
-    fn compare(&self, info: &DebugInfo, first: &Run, second: &Run) -> Record {
+    fn compare(&self, info: &DebugInfo, first: &Run, second: &Run) -> Testimonies {
         if first.stops != second.stops || first.alive != second.alive {
-            return Record::default();
+            return Testimonies::new();
         }
         let mut record: Vec<Testimony> =
             self.watched.iter().map(|w| Testimony { values: vec![BTreeSet::new(); w.leaves.len()], ..Testimony::default() }).collect();
@@ -229,7 +243,7 @@ impl Plan {
                 }
             }
         }
-        Record(self.watched.iter().map(|w| w.key.clone()).zip(record).collect())
+        self.watched.iter().map(|w| w.key.clone()).zip(record).collect()
     }
 }
 
