@@ -7,6 +7,7 @@ use crate::dwarf;
 use crate::event::{Event, FoundEvent};
 use crate::plan::Validation;
 use crate::run::Campaign;
+use std::cell::OnceCell;
 use trueline_check::{CheckError, CheckRun, Reference};
 use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Trace};
 use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, ReaderRecord, StoreError, UnitResult};
@@ -25,6 +26,17 @@ pub(crate) struct Specimen<'p> {
     pub program: &'p Program,
     /// What it was mutated from; itself when it was not.
     pub original: &'p Program,
+}
+
+/// What is made once for all levels of a compiler.
+struct Trial<'t> {
+    compiler: &'t Compiler,
+    reference: &'t Reference,
+    hearing: Hearing<'t>,
+    /// The -O0 build as pages show it, when one does.
+    record: OnceCell<BuildRecord>,
+    /// The part of the reference's cost that each unit carries.
+    share: f64,
 }
 
 /// How the work on a program ended.
@@ -84,14 +96,18 @@ impl Campaign<'_> {
             }
             match self.reference(program, compiler) {
                 Ok(reference) => {
-                    let hearing = self.readers.hearing(&reference);
-                    // The reference is made once for all levels: each unit carries its part of the cost.
-                    let share = 1.0 / mine.len() as f64;
+                    let trial = Trial {
+                        compiler,
+                        hearing: self.readers.hearing(&reference),
+                        reference: &reference,
+                        record: OnceCell::new(),
+                        share: 1.0 / mine.len() as f64,
+                    };
                     for unit in mine {
                         if self.stopping() {
                             return Ok(Progress::Interrupted);
                         }
-                        let progress = self.do_unit(specimen, compiler, unit, &hearing, &reference, share, validated)?;
+                        let progress = self.do_unit(specimen, &trial, unit, validated)?;
                         if progress != Progress::Done {
                             return Ok(progress);
                         }
@@ -146,18 +162,15 @@ impl Campaign<'_> {
         self.checker.check(program, reference, compiler, opt, &[]).map_err(trouble)
     }
 
-    #[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the list
     fn do_unit(
         &self,
         specimen: &Specimen<'_>,
-        compiler: &Compiler,
+        trial: &Trial<'_>,
         unit: &PlannedUnit,
-        hearing: &Hearing<'_>,
-        reference: &Reference,
-        share: f64,
         validated: &mut bool,
     ) -> Result<Progress, StoreError> {
         let Specimen { key, program, .. } = *specimen;
+        let Trial { compiler, reference, share, .. } = *trial;
         let mut attempt = self.attempt(program, reference, compiler, unit.opt);
         if let Err(Trouble::Fail(reason)) = &attempt {
             if !self.fail(program, compiler, unit, reason)? {
@@ -182,7 +195,7 @@ impl Campaign<'_> {
                     }
                     *validated = true;
                 }
-                (result, self.judge(specimen, compiler, unit.opt, hearing, reference, &run))
+                (result, self.judge(specimen, trial, unit.opt, &run))
             }
             Err(Trouble::Fault(fault)) => {
                 // Wrong code from a program that is itself wrong is nobody's fault but the program's. A variant is as valid as its
@@ -225,19 +238,12 @@ impl Campaign<'_> {
     }
 
     /// Turns violations into findings: asks the other readers where the plan wants it, keeps the evidence.
-    fn judge(
-        &self,
-        specimen: &Specimen<'_>,
-        compiler: &Compiler,
-        opt: OptLevel,
-        hearing: &Hearing<'_>,
-        reference: &Reference,
-        run: &CheckRun,
-    ) -> Vec<NewFinding> {
+    fn judge(&self, specimen: &Specimen<'_>, trial: &Trial<'_>, opt: OptLevel, run: &CheckRun) -> Vec<NewFinding> {
         let program = specimen.program;
+        let Trial { compiler, reference, .. } = *trial;
         let violations = collapse(&run.violations);
-        let court = Court::new(self, program, hearing, run, opt);
-        let mut traces: Option<(BuildRecord, BuildRecord)> = None;
+        let court = Court::new(self, program, &trial.hearing, run, opt);
+        let record: OnceCell<BuildRecord> = OnceCell::new();
         let mut findings = Vec::new();
         for (index, violation) in violations.iter().copied().enumerate() {
             let fault = Fault::Violation(violation.clone());
@@ -248,11 +254,10 @@ impl Campaign<'_> {
             };
             let (is_first, keep) = self.ledger.keep(&class);
             let (before, after) = if keep {
-                traces
-                    .get_or_insert_with(|| {
-                        (self.record(reference.binary(), program, &reference.commands), self.record(&run.binary, program, &run.commands))
-                    })
-                    .clone()
+                (
+                    trial.record.get_or_init(|| self.record(reference.binary(), program, &reference.commands)).clone(),
+                    record.get_or_init(|| self.record(&run.binary, program, &run.commands)).clone(),
+                )
             } else {
                 (command_only(&reference.commands), command_only(&run.commands))
             };
@@ -284,7 +289,7 @@ impl Campaign<'_> {
             self.warn_once(&format!("no trace kept: {e}"));
         }
         let shortened = trace.steps.len() as u64 >= KEPT_STEPS;
-        BuildRecord { trace, shortened, ..command_only(commands) }
+        BuildRecord { trace: trace.into(), shortened, ..command_only(commands) }
     }
 
     fn plain_finding(&self, fault: &Fault, program: &Program, compiler: &Compiler, opt: OptLevel, reference: &str) -> NewFinding {

@@ -52,7 +52,7 @@ fn campaign(dir: &Path) -> Store {
         let tail = "/* filler */\n".repeat(120);
         let source = format!("int g;\nint f(int p) {{\n  return p; /* {EVIL} */\n}}\nint main(void) {{ return f(1); }}\n{tail}int last;\n");
         let program = Program { name: format!("{EVIL}.c"), language: Language::C, source, origin, cflags: vec![] };
-        let build = |steps: Vec<Step>| BuildRecord { command: format!("cc -g {EVIL}"), trace: Trace { steps }, shortened: false };
+        let build = |steps: Vec<Step>| BuildRecord { command: format!("cc -g {EVIL}"), trace: Trace { steps }.into(), shortened: false };
         let evidence = Evidence {
             program,
             reference: build(vec![step(0, 2, "1"), step(1, 3, "2"), step(2, 4, "3")]),

@@ -16,12 +16,38 @@ pub(crate) fn address(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// A blob ready to be written.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    pub(crate) hash: String,
+    size: usize,
+    data: Vec<u8>,
+}
+
+impl Packed {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self { hash: address(bytes), size: bytes.len(), data: compress(bytes) }
+    }
+
+    pub(crate) fn put(&self, connection: &Connection) -> rusqlite::Result<()> {
+        insert(connection, &self.hash, self.size, &self.data)
+    }
+}
+
+fn compress(bytes: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(bytes, LEVEL).expect("memory is all that compressing takes")
+}
+
+fn insert(connection: &Connection, hash: &str, size: usize, data: &[u8]) -> rusqlite::Result<()> {
+    connection.execute("INSERT OR IGNORE INTO blobs (hash, size, data) VALUES (?, ?, ?)", params![hash, size as i64, data]).map(drop)
+}
+
+/// Writes some bytes unless they are there.
 pub(crate) fn put(connection: &Connection, bytes: &[u8]) -> rusqlite::Result<String> {
     let hash = address(bytes);
     let known: bool = connection.query_row("SELECT EXISTS (SELECT 1 FROM blobs WHERE hash = ?)", [&hash], |r| r.get(0))?;
     if !known {
-        let data = zstd::bulk::compress(bytes, LEVEL).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
-        connection.execute("INSERT OR IGNORE INTO blobs (hash, size, data) VALUES (?, ?, ?)", params![hash, bytes.len() as i64, data])?;
+        insert(connection, &hash, bytes.len(), &compress(bytes))?;
     }
     Ok(hash)
 }

@@ -1,17 +1,17 @@
 //! What a finding's page shows: both builds, both traces, who sees it, and what they read.
 
+use crate::filing::KeptTrace;
 use serde::{Deserialize, Serialize};
-use trueline_model::{Program, Reader, Trace};
+use trueline_model::{Program, Reader};
 
 /// One build and its trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BuildRecord {
     /// The command that made it.
     pub command: String,
     /// What a debugger shows of it, stop by stop.
-    pub trace: Trace,
+    pub trace: KeptTrace,
     /// Whether the trace was shortened for keeping.
-    #[serde(default)]
     pub shortened: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct ReaderRecord {
 /// One change that a mutation made to its seed program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InsertionRecord {
-    /// The mutation's strategy: `fcb`, `tg`, `tcb` or `dead`.
+    /// The mutation's strategy: `fcb`, `tg`, `tcb`, `dead` or `local`.
     pub strategy: String,
     /// Line of the statement it concerns, in the seed program.
     pub line: u32,
@@ -57,7 +57,7 @@ impl Minimal {
 }
 
 /// Everything kept for a finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// The program.
     pub program: Program,
@@ -70,6 +70,5 @@ pub struct Evidence {
     /// Line rows, ranges and locations at the place, one per line.
     pub dwarf: Vec<String>,
     /// For the first finding of a class on a mutated program: the changes it needs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimal: Option<Minimal>,
 }

@@ -3,6 +3,7 @@
 use crate::blob::{address, put};
 use crate::claim::{MAX_ATTEMPTS, UnitId};
 use crate::evidence::Evidence;
+use crate::filing;
 use crate::store::now;
 use crate::{ProgramKey, Store, StoreError};
 use rusqlite::{OptionalExtension, Row, params};
@@ -95,6 +96,9 @@ impl Store {
                 let hash = put(c, program)?;
                 let mut document = finding.finding.clone();
                 document.program.clone_from(&hash);
+                for build in [&finding.evidence.reference, &finding.evidence.optimized] {
+                    build.trace.packed().put(c)?;
+                }
                 let evidence = put(c, evidence)?;
                 let json = serde_json::to_string(&document).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
                 c.execute("UPDATE programs SET hash = ? WHERE id = (SELECT program FROM units WHERE id = ?)", params![hash, unit.0])?;
@@ -112,7 +116,7 @@ impl Store {
 
     fn pack(&self, finding: &NewFinding) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
         let bad = |e: serde_json::Error| StoreError::BadRecord { path: self.path().to_owned(), reason: e.to_string() };
-        Ok((serde_json::to_vec(&finding.evidence.program).map_err(bad)?, serde_json::to_vec(&finding.evidence).map_err(bad)?))
+        Ok((serde_json::to_vec(&finding.evidence.program).map_err(bad)?, filing::file(&finding.evidence).map_err(bad)?))
     }
 
     /// Records that a unit could not be done. Says whether it gets another try.
@@ -144,8 +148,7 @@ impl Store {
     pub fn evidence(&self, record: &FindingRecord) -> Result<Option<Evidence>, StoreError> {
         let Some(hash) = &record.evidence else { return Ok(None) };
         let Some(bytes) = self.blob(hash)? else { return Ok(None) };
-        let bad = |e: serde_json::Error| StoreError::BadRecord { path: self.path().to_owned(), reason: e.to_string() };
-        Ok(Some(serde_json::from_slice(&bytes).map_err(bad)?))
+        filing::unfile(&bytes, self).map(Some)
     }
 
     /// Keeps what triage said about a finding; with a class, findings of one class count as one.

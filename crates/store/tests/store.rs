@@ -1,5 +1,6 @@
 //! The store on real files: crashes, strangers' databases, merging.
 
+use sha2::{Digest, Sha256};
 use std::path::Path;
 use trueline_model::*;
 use trueline_store::*;
@@ -82,6 +83,63 @@ fn a_finding_comes_back_as_it_was_stored() {
     store.set_triage(ids[0], Some("gcc line -fcrossjumping"), "{}").unwrap();
     assert_eq!(store.finding(ids[0]).unwrap().class, "gcc line -fcrossjumping");
     assert_eq!(store.counts().unwrap().distinct, 2);
+}
+
+#[test]
+fn findings_with_the_same_traces_keep_them_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let store = Store::open(&path).unwrap();
+    let step = |line: u32| Step {
+        step: u64::from(line),
+        file: Some(FileName::new("a.c")),
+        line: Some(Line(line)),
+        pc: 0x1000,
+        frames: [].into(),
+        vars: Vec::new(),
+    };
+    let trace = |lines: std::ops::Range<u32>| KeptTrace::from(Trace { steps: lines.map(step).collect() });
+    let (before, after) = (trace(1..400), trace(1..200));
+    let with_traces = |line| {
+        let mut new = finding(1, line);
+        new.evidence.reference.trace = before.clone();
+        new.evidence.optimized.trace = after.clone();
+        new
+    };
+    let unit = work(&store, 1)[0].id;
+    let ids = store.finish_unit(unit, UnitResult::default(), &[with_traces(5), with_traces(6), with_traces(7)]).unwrap();
+    for (id, line) in ids.iter().zip(5..) {
+        let record = store.finding(*id).unwrap();
+        assert_eq!(store.evidence(&record).unwrap().unwrap(), with_traces(line).evidence);
+    }
+    let base = rusqlite::Connection::open(&path).unwrap();
+    let large: i64 = base.query_row("SELECT count(*) FROM blobs WHERE size > 5000", [], |r| r.get(0)).unwrap();
+    assert_eq!(large, 2, "one blob for each trace, however many findings show it");
+}
+
+#[test]
+fn evidence_of_the_first_version_is_read_with_its_traces_inside() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let store = Store::open(&path).unwrap();
+    let unit = work(&store, 1)[0].id;
+    let id = store.finish_unit(unit, UnitResult::default(), &[finding(1, 5)]).unwrap()[0];
+    let record = store.finding(id).unwrap();
+    // The document as it was: a trace in place of its address.
+    let document = String::from_utf8(store.blob(record.evidence.as_deref().unwrap()).unwrap().unwrap()).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&document).unwrap();
+    for build in ["reference", "optimized"] {
+        assert!(value[build]["trace"].is_string());
+        value[build]["trace"] = serde_json::json!({ "steps": [] });
+    }
+    let bytes = serde_json::to_vec(&value).unwrap();
+    let base = rusqlite::Connection::open(&path).unwrap();
+    let hash: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
+    let data = zstd::bulk::compress(&bytes, 3).unwrap();
+    base.execute("INSERT INTO blobs (hash, size, data) VALUES (?, ?, ?)", rusqlite::params![hash, bytes.len() as i64, data]).unwrap();
+    base.execute("UPDATE findings SET evidence = ?", [&hash]).unwrap();
+    let record = store.finding(id).unwrap();
+    assert_eq!(store.evidence(&record).unwrap().unwrap(), finding(1, 5).evidence);
 }
 
 #[test]
