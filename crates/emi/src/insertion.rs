@@ -22,11 +22,16 @@ pub enum Strategy {
     Tcb,
     /// A change in a region that never runs: a statement deleted, or dead code put in.
     Dead,
+    /// Code that runs on variables of its own and only reads the program's.
+    Local,
 }
 
 impl Strategy {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Fcb, Self::Tg, Self::Tcb, Self::Dead];
+    pub const ALL: [Self; 5] = [Self::Fcb, Self::Tg, Self::Tcb, Self::Dead, Self::Local];
+
+    /// Those of the paper and its predecessors.
+    pub const PUBLISHED: [Self; 4] = [Self::Fcb, Self::Tg, Self::Tcb, Self::Dead];
 
     /// As flags and reports write it.
     pub fn name(self) -> &'static str {
@@ -35,6 +40,7 @@ impl Strategy {
             Self::Tg => "tg",
             Self::Tcb => "tcb",
             Self::Dead => "dead",
+            Self::Local => "local",
         }
     }
 }
@@ -50,7 +56,7 @@ impl FromStr for Strategy {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let known = Self::ALL.into_iter().find(|s| s.name() == text.trim());
-        known.ok_or_else(|| format!("unknown strategy `{text}`; use fcb, tg, tcb or dead"))
+        known.ok_or_else(|| format!("unknown strategy `{text}`; use fcb, tg, tcb, dead or local"))
     }
 }
 
@@ -77,6 +83,18 @@ pub struct Insertion {
     pub text: String,
     #[serde(skip)]
     pub(crate) change: Change,
+    /// The function it calls, when that is new too.
+    #[serde(skip)]
+    pub(crate) function: Option<NewFunction>,
+}
+
+/// A definition that an insertion brings along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NewFunction {
+    /// Where it is put: the start of another function.
+    pub(crate) at: usize,
+    /// Its lines.
+    pub(crate) text: String,
 }
 
 /// What an insertion does to the text.
@@ -147,6 +165,9 @@ fn apply(text: &str, insertions: &[Insertion]) -> String {
         // What lies inside a deleted statement goes with it.
         if deleted.iter().any(|d| d.contains(span) && *d != span) {
             continue;
+        }
+        if let Some(function) = &insertion.function {
+            edits.insert_before(function.at, &function.text);
         }
         match &insertion.change {
             Change::Before(before) => edits.insert_before(span.start, before),

@@ -14,6 +14,7 @@ mod env;
 mod expr;
 mod insertion;
 mod judge;
+mod local;
 mod minimize;
 mod mutator;
 mod point;

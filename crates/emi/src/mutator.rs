@@ -11,7 +11,7 @@ use crate::point::{Point, points};
 use crate::profile::{Profile, Sampled, Visit, is_portable, profile};
 use crate::refusal::{MutateError, Refusal, refuse};
 use crate::sanitizer::Profiler;
-use crate::snippet::Site;
+use crate::snippet::{Site, Snippet};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,10 +22,12 @@ use trueline_model::{CompilerId, Program};
 /// How to mutate.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Strategies to choose from, with equal chances.
+    /// Strategies to choose from, with equal chances; one that is named twice has twice the chance of another.
     pub strategies: Vec<Strategy>,
     /// Chance of a point to be sampled in a round (5.1: 0.1).
     pub sampling: f64,
+    /// Points that a round samples at most.
+    pub most_points: usize,
     /// Variants in a chain before the next one starts at the seed again (5.1: 10).
     pub chain: usize,
     /// Integers recorded at one point at most; locals come first, the rest is drawn.
@@ -36,7 +38,18 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { strategies: Strategy::ALL.to_vec(), sampling: 0.1, chain: 10, slots: 32, profiler: None }
+        Self { strategies: Strategy::PUBLISHED.to_vec(), sampling: 0.1, most_points: usize::MAX, chain: 10, slots: 32, profiler: None }
+    }
+}
+
+impl Options {
+    /// What hunts take. The paper's sparse sampling is meant for wrong code; for debug information each change is another chance, so
+    /// more points are sampled, yet only so many that a variant of a long program costs little more to compile than
+    /// its seed. Every second live point gets code of its own, which shows most; the rest is the paper's (docs/hunt.md).
+    pub fn for_hunts() -> Self {
+        let mut strategies = Strategy::ALL.to_vec();
+        strategies.extend([Strategy::Local; 2]);
+        Self { strategies, sampling: 0.3, most_points: 20, ..Self::default() }
     }
 }
 
@@ -49,6 +62,9 @@ const MIN_POINTS: usize = 3;
 /// Share of the dead points that stay as they are: programs can have more dead code than live, and what
 /// compilers throw away must not crowd out what they have to keep.
 const DEAD_SKIPPED: f64 = 0.5;
+
+/// Visits of a point after which no local code is put there: it has loops, and traces have an end.
+const LOCAL_VISITS: u64 = 3;
 
 /// Draws of another point when a round's own points give nothing.
 const BORROW_TRIES: usize = 64;
@@ -75,6 +91,15 @@ pub struct Variants {
     pub points: usize,
     /// CPU time of profiling (compiling and running the instrumented program).
     pub profiling_cpu: Duration,
+}
+
+/// What all insertions into one program share.
+struct Ground<'a> {
+    unit: &'a Unit,
+    /// Prefix of names that occur nowhere in the program.
+    prefix: String,
+    /// Strategies for points that are reached.
+    live: Vec<Strategy>,
 }
 
 impl Mutator {
@@ -105,14 +130,14 @@ impl Mutator {
         union.dedup();
         let sampled = union.iter().map(|&p| Sampled { point: points[p], lvalues: self.lvalues(&unit, &points[p], seed, p) }).collect();
         let profile = profile(&unit, program, sampled, &self.profiler)?;
-        if !profile.visits.iter().any(|v| self.usable(&v.1)) {
+        let ground = Ground { unit: &unit, prefix: unused_prefix(unit.text()), live: self.live_strategies(program) };
+        if !profile.visits.iter().any(|v| self.usable(&ground, &v.1)) {
             let line = points.first().map_or(1, |p| unit.line(p.span.start));
             let reason = "no program point can be mutated: none that was sampled ran with integers in scope (try another seed)".to_owned();
             return Err(Refusal { name: unit.name().to_owned(), line, reason }.into());
         }
         let visits: BTreeMap<usize, &(Point, Visit)> = union.iter().copied().zip(&profile.visits).collect();
-        let prefix = unused_prefix(unit.text());
-        let by_round = self.synthesize(&unit, &rounds, &visits, &prefix, seed);
+        let by_round = self.synthesize(&ground, &rounds, &visits, seed);
         let expected = Arc::new(Behaviour { output: profile.output.clone(), exit_code: profile.exit_code });
         let parent = hex(&Sha256::digest(program.source.as_bytes()));
         let origin = Arc::new(program.clone());
@@ -132,11 +157,14 @@ impl Mutator {
         let all: Vec<usize> = (0..points.len()).collect();
         let round = |_| {
             let mut chosen: Vec<usize> = all.iter().copied().filter(|_| dice.chance(self.options.sampling)).collect();
+            if chosen.len() > self.options.most_points {
+                chosen = dice.sample(&chosen, self.options.most_points);
+            }
             if chosen.len() < MIN_POINTS {
                 chosen.extend(dice.sample(&all, MIN_POINTS));
-                chosen.sort_unstable();
-                chosen.dedup();
             }
+            chosen.sort_unstable();
+            chosen.dedup();
             chosen
         };
         (0..n).map(round).collect()
@@ -166,35 +194,38 @@ impl Mutator {
         self.options.strategies.contains(&strategy)
     }
 
-    fn live_strategies(&self) -> Vec<Strategy> {
-        [Strategy::Fcb, Strategy::Tg, Strategy::Tcb].into_iter().filter(|s| self.enabled(*s)).collect()
+    /// The strategies for points that a program reaches.
+    fn live_strategies(&self, program: &Program) -> Vec<Strategy> {
+        let fits = |s: &Strategy| *s != Strategy::Dead && (*s != Strategy::Local || !is_c89(program));
+        let mut live: Vec<Strategy> = self.options.strategies.iter().copied().filter(fits).collect();
+        live.sort_unstable();
+        live
     }
 
-    fn usable(&self, visit: &Visit) -> bool {
+    fn usable(&self, ground: &Ground<'_>, visit: &Visit) -> bool {
         match visit {
             Visit::Never => self.enabled(Strategy::Dead),
-            Visit::Reached(_, env) => !env.is_empty() && !self.live_strategies().is_empty(),
+            Visit::Reached(_, env) => !env.is_empty() && !ground.live.is_empty(),
         }
     }
 
     /// The insertions of every round.
     fn synthesize(
         &self,
-        unit: &Unit,
+        ground: &Ground<'_>,
         rounds: &[Vec<usize>],
         visits: &BTreeMap<usize, &(Point, Visit)>,
-        prefix: &str,
         seed: u64,
     ) -> Vec<Vec<Insertion>> {
-        let usable: Vec<usize> = visits.iter().filter(|(_, v)| self.usable(&v.1)).map(|(&p, _)| p).collect();
+        let usable: Vec<usize> = visits.iter().filter(|(_, v)| self.usable(ground, &v.1)).map(|(&p, _)| p).collect();
         let mut number = 0;
         let mut all = Vec::with_capacity(rounds.len());
         for (round, chosen) in rounds.iter().enumerate() {
-            let own = chosen.iter().copied().filter(|p| self.usable(&visits[p].1));
+            let own = chosen.iter().copied().filter(|p| self.usable(ground, &visits[p].1));
             let mut insertions = Vec::new();
             for p in own {
                 let mut dice = Dice::new(seed, (4 + round as u64) << 32 | p as u64);
-                if let Some(insertion) = self.insertion(unit, visits[&p], prefix, number, round as u32, &mut dice) {
+                if let Some(insertion) = self.insertion(ground, visits[&p], number, round as u32, &mut dice) {
                     insertions.push(insertion);
                     number += 1;
                 }
@@ -206,7 +237,7 @@ impl Mutator {
                     break;
                 }
                 let borrowed = dice.pick(&usable).map(|p| visits[p]);
-                insertions.extend(borrowed.and_then(|visit| self.insertion(unit, visit, prefix, number, round as u32, &mut dice)));
+                insertions.extend(borrowed.and_then(|visit| self.insertion(ground, visit, number, round as u32, &mut dice)));
                 number += insertions.len() as u32;
             }
             all.push(insertions);
@@ -216,42 +247,51 @@ impl Mutator {
 
     fn insertion(
         &self,
-        unit: &Unit,
+        ground: &Ground<'_>,
         (point, visit): &(Point, Visit),
-        prefix: &str,
         number: u32,
         round: u32,
         dice: &mut Dice,
     ) -> Option<Insertion> {
-        let site = Site { unit, point, prefix, number };
-        let (strategy, change) = match visit {
+        let site = Site { unit: ground.unit, point, prefix: &ground.prefix, number };
+        let Snippet { strategy, change, function } = match visit {
             Visit::Never => {
                 if dice.chance(DEAD_SKIPPED) {
                     return None;
                 }
-                (Strategy::Dead, site.dead(dice))
+                site.dead(dice)
             }
-            Visit::Reached(_, env) => {
-                let mut strategies = self.live_strategies();
+            Visit::Reached(visits, env) => {
+                let mut strategies = ground.live.clone();
                 if !site.can_guard() {
                     strategies.retain(|s| *s != Strategy::Tg);
                 }
+                if *visits > LOCAL_VISITS {
+                    strategies.retain(|s| *s != Strategy::Local);
+                }
                 let wanted = *dice.pick(&strategies)?;
-                let (made, change) = site.live(wanted, env, dice);
-                if !self.enabled(made) {
+                let made = site.live(wanted, env, dice);
+                if !self.enabled(made.strategy) {
                     return None;
                 }
-                (made, change)
+                made
             }
         };
-        let text = match &change {
+        let changed = match &change {
             Change::Before(text) => text.trim_end().to_owned(),
             Change::Around(open, close) => format!("{}…{close}", open.trim_end()),
             Change::Delete => String::new(),
         };
-        let line = unit.line(point.span.start);
-        Some(Insertion { id: InsertionId(number), strategy, round, line, span: point.span, text, change })
+        let text = function.iter().map(|f| f.text.as_str()).chain([changed.as_str()]).collect();
+        let line = ground.unit.line(point.span.start);
+        Some(Insertion { id: InsertionId(number), strategy, round, line, span: point.span, text, change, function })
     }
+}
+
+/// Flags after which a loop cannot declare its variable.
+fn is_c89(program: &Program) -> bool {
+    let old = ["-ansi", "-std=c89", "-std=c90", "-std=gnu89", "-std=gnu90", "-std=iso9899:1990"];
+    program.cflags.iter().any(|flag| old.contains(&flag.as_str()))
 }
 
 /// A prefix for names of ours that occurs nowhere in a text.

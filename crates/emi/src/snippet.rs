@@ -3,7 +3,8 @@
 use crate::dead::{DeadScope, printer};
 use crate::dice::Dice;
 use crate::env::{Env, Slot};
-use crate::insertion::{Change, Strategy};
+use crate::insertion::{Change, NewFunction, Strategy};
+use crate::local::{self, Calls};
 use crate::point::{Place, Point};
 use crate::predicate::syn_pred;
 use crate::synthesis::syn_expr;
@@ -14,6 +15,13 @@ const MAX_DEPTH: usize = 2;
 
 /// Variables that one always-true block changes at most.
 const MAX_TARGETS: usize = 3;
+
+/// What is done at a point.
+pub(crate) struct Snippet {
+    pub(crate) strategy: Strategy,
+    pub(crate) change: Change,
+    pub(crate) function: Option<NewFunction>,
+}
 
 /// What a snippet is made from.
 pub(crate) struct Site<'a> {
@@ -28,15 +36,36 @@ pub(crate) struct Site<'a> {
 impl Site<'_> {
     /// Makes live code with one of the strategies; which one comes out may differ from the one asked for,
     /// where that does not apply.
-    pub(crate) fn live(&self, strategy: Strategy, env: &Env, dice: &mut Dice) -> (Strategy, Change) {
-        match strategy {
+    pub(crate) fn live(&self, strategy: Strategy, env: &Env, dice: &mut Dice) -> Snippet {
+        let (strategy, change) = match strategy {
+            Strategy::Local => return self.local(env, dice),
             Strategy::Tg if self.can_guard() => (Strategy::Tg, self.guard(env, dice)),
             Strategy::Tcb => match self.true_block(env, dice) {
                 Some(change) => (Strategy::Tcb, change),
                 None => (Strategy::Fcb, self.false_block(env, dice)),
             },
             _ => (Strategy::Fcb, self.false_block(env, dice)),
-        }
+        };
+        Snippet { strategy, change, function: None }
+    }
+
+    fn local(&self, env: &Env, dice: &mut Dice) -> Snippet {
+        let inputs: Vec<String> = env.slots.iter().map(|s| s.path.clone()).collect();
+        let place = self.place_of_function();
+        let calls = if place.is_some() { Calls::NewFunction } else { Calls::Nothing };
+        let made = local::make(&format!("{}{}_", self.prefix, self.number), &inputs, calls, dice);
+        let function = made.function.zip(place).map(|(lines, at)| NewFunction { at, text: lines.join("\n") + "\n" });
+        Snippet { strategy: Strategy::Local, change: self.before(made.block), function }
+    }
+
+    /// Where another function can be defined: in front of this one, unless something stands there that belongs to it,
+    /// such as an attribute.
+    fn place_of_function(&self) -> Option<usize> {
+        let at = self.unit.node(self.point.function).span.start;
+        let before = self.unit.text()[..at].trim_end();
+        let ends_something = before.is_empty() || before.ends_with([';', '}']) || before.ends_with("*/");
+        let is_directive = before.lines().next_back().is_some_and(|line| line.trim_start().starts_with('#'));
+        (ends_something || is_directive).then_some(at)
     }
 
     /// Whether the statement can be put behind an `if`: declarations would lose their scope, and labels are
@@ -126,12 +155,14 @@ impl Site<'_> {
     }
 
     /// A change in a region that never runs.
-    pub(crate) fn dead(&self, dice: &mut Dice) -> Change {
-        if dice.flip() && self.can_delete() {
-            return Change::Delete;
-        }
-        let copied = if dice.flip() { self.copied_statement(dice) } else { None };
-        self.before(copied.map_or_else(|| DeadScope::at(self.unit, self.point).body(dice), |line| vec![line]))
+    pub(crate) fn dead(&self, dice: &mut Dice) -> Snippet {
+        let change = if dice.flip() && self.can_delete() {
+            Change::Delete
+        } else {
+            let copied = if dice.flip() { self.copied_statement(dice) } else { None };
+            self.before(copied.map_or_else(|| DeadScope::at(self.unit, self.point).body(dice), |line| vec![line]))
+        };
+        Snippet { strategy: Strategy::Dead, change, function: None }
     }
 
     /// A statement may go when nothing can jump into it and nothing later needs what it declares.

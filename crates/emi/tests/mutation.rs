@@ -105,7 +105,7 @@ fn figure_2_gives_live_blocks_that_run_and_restore() {
     let made = mutator.variants(&program("figure2.c", FIGURE_2), 6, 11).unwrap();
     assert_eq!(made.expected.output, b"6 144 0\n");
     let last = made.variants.last().unwrap();
-    for strategy in Strategy::ALL {
+    for strategy in Strategy::PUBLISHED {
         assert!(last.insertions.iter().any(|i| i.strategy == strategy), "{strategy} is missing");
     }
     let block = last.insertions.iter().find(|i| i.strategy == Strategy::Tcb).unwrap();
@@ -113,6 +113,67 @@ fn figure_2_gives_live_blocks_that_run_and_restore() {
     assert!(
         block.text.trim_end().trim_end_matches('}').trim_end().ends_with(&format!("= {name};")) || block.text.matches(name).count() >= 2
     );
+    made.variants.iter().for_each(check);
+}
+
+/// Functions behind a comment, an attribute, another function, and one with a word in front that may belong to it.
+const FUNCTIONS: &str = "extern int printf(const char *, ...);
+int total = 3;
+/* Plain. */
+static int plain(int n) {
+    total += n;
+    return total;
+}
+__attribute__((noinline))
+int marked(int n) {
+    total -= n;
+    return total;
+}
+#define PUBLIC
+PUBLIC
+int third(int n) {
+    return n;
+}
+int main(void) {
+    int first = plain(4);
+    int second = third(marked(2));
+    printf(\"%d %d %d\\n\", first, second, total);
+    return 0;
+}
+";
+
+#[test]
+fn code_of_its_own_runs_calls_a_new_function_and_keeps_the_meaning() {
+    let Some(default) = mutator() else { return };
+    let options = Options { strategies: vec![Strategy::Local], sampling: 1.0, ..Options::default() };
+    let local = Mutator::new(Options { profiler: Some(default.profiler().path.display().to_string()), ..options }).unwrap();
+    let made = local.variants(&program("functions.c", FUNCTIONS), 4, 3).unwrap();
+    assert_eq!(made.expected.output, b"7 5 5\n");
+    made.variants.iter().for_each(check);
+    let first = &made.variants[0];
+    assert!(first.insertions.iter().all(|i| i.strategy == Strategy::Local));
+    for insertion in &first.insertions {
+        let name = format!("tl_{}_f(", insertion.id.0);
+        let is_third = (15..18).contains(&insertion.line);
+        let uses = first.program.source.matches(&name).count();
+        assert!(if is_third { uses == 0 } else { uses >= 2 }, "{name} is there {uses} times:\n{}", first.program.source);
+    }
+    assert!(first.program.source.contains("__attribute__((noinline))\nint marked(int n)"), "{}", first.program.source);
+    // Without any of its insertions, with its function, it is the seed again.
+    assert_eq!(first.only(&[]).program.source, FUNCTIONS);
+
+    let old = Program { cflags: vec!["-std=gnu89".to_owned()], ..program("functions.c", FUNCTIONS) };
+    let refused = local.variants(&old, 1, 3).unwrap_err();
+    assert!(refused.to_string().contains("no program point can be mutated"), "{refused}");
+}
+
+#[test]
+fn a_round_changes_no_more_points_than_asked_for() {
+    let Some(default) = mutator() else { return };
+    let options = Options { sampling: 1.0, most_points: 3, chain: 1, ..Options::default() };
+    let few = Mutator::new(Options { profiler: Some(default.profiler().path.display().to_string()), ..options }).unwrap();
+    let made = few.variants(&program("figure2.c", FIGURE_2), 5, 11).unwrap();
+    assert!(made.variants.iter().all(|v| (1..=3).contains(&v.insertions.len())));
     made.variants.iter().for_each(check);
 }
 

@@ -25,12 +25,16 @@ pub struct Args {
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// What to do, as a comma list: fcb (always-false blocks), tg (always-true guards), tcb (blocks
-    /// that run and restore), dead (changes where nothing runs).
+    /// that run and restore), dead (changes where nothing runs), local (code that runs on variables
+    /// of its own). One that is named twice has twice the chance.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "fcb,tg,tcb,dead")]
     strategies: Vec<Strategy>,
     /// Chance of a program point to be changed in each variant.
     #[arg(long, value_name = "P", default_value_t = 0.1)]
     sampling: f64,
+    /// Points to change in each variant at most.
+    #[arg(long, value_name = "N")]
+    most_points: Option<usize>,
     /// Variants build on one another up to this many, then start at the seed again.
     #[arg(long, value_name = "N", default_value_t = 10)]
     chain: usize,
@@ -87,6 +91,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let options = Options {
         strategies: args.strategies.clone(),
         sampling: args.sampling,
+        most_points: args.most_points.unwrap_or(usize::MAX),
         chain: args.chain,
         profiler: args.profiler.clone(),
         ..Options::default()
@@ -148,7 +153,8 @@ fn print_table(args: &Args, mutator: &Mutator, made: &Variants) {
     );
     for variant in &made.variants {
         let count = |strategy| variant.insertions.iter().filter(|i| i.strategy == strategy).count();
-        let counts: Vec<String> = Strategy::ALL.into_iter().map(|s| format!("{s} {}", count(s))).collect();
+        let counts: Vec<String> =
+            Strategy::ALL.into_iter().filter(|s| args.strategies.contains(s)).map(|s| format!("{s} {}", count(s))).collect();
         println!("  {}  {}", args.out.join(&variant.program.name).display(), counts.join("  "));
     }
     println!("{} variants, each must print what its seed prints and exit with {}", made.variants.len(), made.expected.exit_code);

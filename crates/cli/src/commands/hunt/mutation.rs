@@ -5,17 +5,13 @@ use trueline_emi::{Mutator, Options};
 use trueline_model::{Interesting, Language, Program};
 use trueline_store::{InsertionRecord, Minimal};
 
-/// Chance of a program point to be changed in each variant. `trueline mutate` takes the paper's 0.1, which is meant for wrong code;
-/// for debug information each change is another chance, and denser variants show more per compilation (docs/hunt.md).
-const SAMPLING: f64 = 0.3;
-
 /// Live-code mutation of C programs.
 pub struct LiveCode(Mutator);
 
 impl LiveCode {
     /// Finds the compiler that profiles.
     pub fn new() -> anyhow::Result<Self> {
-        Ok(Self(Mutator::new(Options { sampling: SAMPLING, ..Options::default() })?))
+        Ok(Self(Mutator::new(Options::for_hunts())?))
     }
 }
 
