@@ -183,7 +183,7 @@ impl<'d> Writer<'d> {
                 vec![format!("{target} = ({})", lines[0]), format!("  ? {}", lines[1]), format!("  : {};", lines[2])]
             }
             3 => self.call(),
-            5 | 6 => self.count_up(depth),
+            5 | 6 => self.count(depth),
             7 => self.repeat(depth),
             8 => self.choose(depth),
             9 => self.shadow(depth),
@@ -221,7 +221,7 @@ impl<'d> Writer<'d> {
     }
 
     /// A `for` up or down; its variable is read inside and never assigned to.
-    fn count_up(&mut self, depth: u32) -> Vec<String> {
+    fn count(&mut self, depth: u32) -> Vec<String> {
         let counter = self.fresh();
         let limit = 2 + self.dice.below(ITERATIONS - 1);
         let head = match self.dice.below(3) {
@@ -315,6 +315,7 @@ impl<'d> Writer<'d> {
             return match self.dice.below(4) {
                 0 => self.constant(),
                 1 if counters > 0 => self.counters[self.dice.below(counters)].clone(),
+                // None is left where the only one is about to be hidden.
                 _ => self.dice.pick(&self.variables).cloned().unwrap_or_else(|| "7".to_owned()),
             };
         }

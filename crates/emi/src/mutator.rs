@@ -102,6 +102,13 @@ struct Ground<'a> {
     live: Vec<Strategy>,
 }
 
+impl Ground<'_> {
+    /// The strategies for a point that is reached so many times.
+    fn strategies_at(&self, visits: u64) -> Vec<Strategy> {
+        self.live.iter().copied().filter(|s| *s != Strategy::Local || visits <= LOCAL_VISITS).collect()
+    }
+}
+
 impl Mutator {
     /// Finds the profiling compiler.
     pub fn new(options: Options) -> Result<Self, MutateError> {
@@ -205,7 +212,7 @@ impl Mutator {
     fn usable(&self, ground: &Ground<'_>, visit: &Visit) -> bool {
         match visit {
             Visit::Never => self.enabled(Strategy::Dead),
-            Visit::Reached(_, env) => !env.is_empty() && !ground.live.is_empty(),
+            Visit::Reached(visits, env) => !env.is_empty() && !ground.strategies_at(*visits).is_empty(),
         }
     }
 
@@ -262,12 +269,9 @@ impl Mutator {
                 site.dead(dice)
             }
             Visit::Reached(visits, env) => {
-                let mut strategies = ground.live.clone();
+                let mut strategies = ground.strategies_at(*visits);
                 if !site.can_guard() {
                     strategies.retain(|s| *s != Strategy::Tg);
-                }
-                if *visits > LOCAL_VISITS {
-                    strategies.retain(|s| *s != Strategy::Local);
                 }
                 let wanted = *dice.pick(&strategies)?;
                 let made = site.live(wanted, env, dice);

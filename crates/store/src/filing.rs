@@ -70,6 +70,13 @@ struct FiledBuild<'e> {
     shortened: bool,
 }
 
+impl<'e> FiledBuild<'e> {
+    fn of(build: &'e BuildRecord) -> Self {
+        let trace = FiledTrace::At(Cow::Borrowed(&build.trace.packed().hash));
+        Self { command: Cow::Borrowed(&build.command), trace, shortened: build.shortened }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum FiledTrace<'e> {
@@ -80,15 +87,10 @@ enum FiledTrace<'e> {
 
 /// The document of some evidence, which names the blobs of its traces.
 pub(crate) fn file(evidence: &Evidence) -> serde_json::Result<Vec<u8>> {
-    let build = |b: &'_ BuildRecord| FiledBuild {
-        command: b.command.clone().into(),
-        trace: FiledTrace::At(b.trace.packed().hash.clone().into()),
-        shortened: b.shortened,
-    };
     serde_json::to_vec(&Filed {
         program: Cow::Borrowed(&evidence.program),
-        reference: build(&evidence.reference),
-        optimized: build(&evidence.optimized),
+        reference: FiledBuild::of(&evidence.reference),
+        optimized: FiledBuild::of(&evidence.optimized),
         readers: Cow::Borrowed(&evidence.readers),
         dwarf: Cow::Borrowed(&evidence.dwarf),
         minimal: evidence.minimal.as_ref().map(Cow::Borrowed),
