@@ -328,7 +328,8 @@ impl Checker {
             marked = OptimizedFacts { uninitialised, ..optimized_facts.clone() };
             case.optimized_facts = &marked;
             record = reference.watched.lock().unwrap_or_else(PoisonError::into_inner);
-            record.complete(&reference.info, &reference.binary, &reference.args, &self.options.limits, asked);
+            let watched = record.complete(&reference.info, &reference.binary, &reference.args, &self.options.limits, asked);
+            watched.map_err(|e| CheckError::Trace(e.into()))?;
             case.witness = &*record;
             judgement = judge(&case, wanted, self.options.strictness);
         }

@@ -9,11 +9,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 use trueline_toolchain::{Confinement, Exit, Job, Limits};
-use trueline_trace::TraceError;
 
 /// Most output a program may print.
 const MOST_OUTPUT: usize = 16 << 20;
-const SIGKILL: i32 = 9;
 /// What stands on standard input; a closed program leaves it there.
 const BAIT: &[u8] = b"trueline\n";
 
@@ -57,8 +55,6 @@ impl Behaviour {
         match outcome.exit {
             _ if read => Err(bad("reads its standard input".to_owned())),
             Exit::Code(code) => Ok(Self { code, output: outcome.stdout, cpu: outcome.cpu }),
-            // From outside; what ends a program at its limits is told apart before.
-            Exit::Signal(SIGKILL) => Err(CheckError::Trace(TraceError::Killed { binary: binary.to_owned() })),
             Exit::Signal(signal) => Err(bad(format!("is ended by signal {signal} ({})", signal_name(signal)))),
             Exit::TimedOut => Err(bad(format!("did not finish within {} s", limits.wall.min(limits.cpu).as_secs()))),
             Exit::TooMuchOutput | Exit::Stopped => Err(bad(format!("prints more than {} MB", MOST_OUTPUT >> 20))),
@@ -83,12 +79,14 @@ fn signal_name(signal: i32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueline_toolchain::JobError;
+    use trueline_trace::TraceError;
 
     #[test]
     fn a_program_that_is_killed_is_not_called_bad_and_one_that_aborts_is() {
         let run =
             |signal: &str| Behaviour::observe(Path::new("/bin/sh"), &["-c".to_owned(), format!("kill -{signal} $$")], &Limits::default());
-        assert!(matches!(run("KILL"), Err(CheckError::Trace(TraceError::Killed { .. }))));
+        assert!(matches!(run("KILL"), Err(CheckError::Trace(TraceError::Job(JobError::Killed { .. })))));
         assert!(matches!(run("ABRT"), Err(CheckError::BadProgram { .. })));
     }
 }

@@ -14,7 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 use trueline_model::{LineKey, VarKey};
 use trueline_oracle::{Testimony, Witness};
-use trueline_toolchain::{Confinement, Job, Limits};
+use trueline_toolchain::{Confinement, Job, JobError, Limits};
+use trueline_trace::TraceError;
 use trueline_trace::inferior::{Event, Inferior};
 
 /// Stops of one run after which the witness gives up.
@@ -47,13 +48,21 @@ pub(crate) struct Record(BTreeMap<VarKey, Option<Testimony>>);
 
 impl Record {
     /// Watches those of the variables that were not watched before: the levels of a compiler ask about the same ones.
-    pub(crate) fn complete(&mut self, info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, variables: BTreeSet<VarKey>) {
+    pub(crate) fn complete(
+        &mut self,
+        info: &DebugInfo,
+        binary: &Path,
+        args: &[String],
+        limits: &Limits,
+        variables: BTreeSet<VarKey>,
+    ) -> Result<(), JobError> {
         let new: BTreeSet<VarKey> = variables.into_iter().filter(|v| !self.0.contains_key(v)).collect();
-        let mut testimonies = watch(info, binary, args, limits, &new);
+        let mut testimonies = watch(info, binary, args, limits, &new)?;
         self.0.extend(new.into_iter().map(|variable| {
             let testimony = testimonies.remove(&variable);
             (variable, testimony)
         }));
+        Ok(())
     }
 }
 
@@ -81,16 +90,22 @@ struct Watched {
 type Testimonies = BTreeMap<VarKey, Testimony>;
 
 /// Watches `variables` of the -O0 build; those it cannot watch are absent from the answer.
-fn watch(info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, variables: &BTreeSet<VarKey>) -> Testimonies {
+fn watch(info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, variables: &BTreeSet<VarKey>) -> Result<Testimonies, JobError> {
     let plan = Plan::make(info, variables);
     if plan.watched.is_empty() {
-        return Testimonies::new();
+        return Ok(Testimonies::new());
     }
-    // A run that fails or does not repeat says nothing; candidates then stay unconfirmed.
-    let (Some(first), Some(second)) = (plan.run(info, binary, args, limits, 0xa5), plan.run(info, binary, args, limits, 0x5a)) else {
-        return Testimonies::new();
+    let job = Job::new(binary).args(args).limits(limits.clone()).confine(Confinement::traced());
+    let run = |pattern: u8| match plan.run(info, &job, pattern) {
+        Err(TraceError::Job(killed @ JobError::Killed { .. })) => Err(killed),
+        // A run that fails or does not repeat says nothing; candidates then stay unconfirmed.
+        Err(_) => Ok(None),
+        Ok(run) => Ok(run),
     };
-    plan.compare(info, &first, &second)
+    Ok(match (run(0xa5)?, run(0x5a)?) {
+        (Some(first), Some(second)) => plan.compare(info, &first, &second),
+        _ => Testimonies::new(),
+    })
 }
 
 struct Plan {
@@ -160,26 +175,32 @@ impl Plan {
         }
     }
 
-    fn run(&self, info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, pattern: u8) -> Option<Run> {
-        let job = Job::new(binary).args(args).limits(limits.clone()).confine(Confinement::traced());
-        let mut inferior = Inferior::launch(&job, info.entry, info.image).ok()?;
+    /// One run; `None` when it is too long to be remembered, or not what a closed program does.
+    fn run(&self, info: &DebugInfo, job: &Job, pattern: u8) -> Result<Option<Run>, TraceError> {
+        let mut inferior = Inferior::launch(job, info.entry, info.image)?;
+        self.run_through(&mut inferior, pattern).map_err(|e| inferior.why(e))
+    }
+
+    fn run_through(&self, inferior: &mut Inferior, pattern: u8) -> Result<Option<Run>, TraceError> {
+        let system = |what: &str| {
+            let what = what.to_owned();
+            move |source| TraceError::System { what, source }
+        };
         let bias = inferior.bias();
         let places: Vec<u64> = self.stops.iter().map(|a| a + bias).collect();
-        inferior.set_breakpoints(&places).ok()?;
+        inferior.set_breakpoints(&places).map_err(system("insert breakpoints"))?;
         let mut activations: Vec<Vec<u64>> = vec![Vec::new(); self.functions];
         let mut run = Run::default();
         let mut buffer = Vec::new();
         loop {
-            match inferior.resume().ok()? {
+            match inferior.resume()? {
                 Event::Breakpoint(at) => {
                     let pc = at - bias;
                     if let Some(number) = self.entries.get(&pc) {
                         let rsp = inferior.regs().rsp;
                         activations[*number].push(rsp + 8);
-                        let filled = FILL.iter().any(|n| inferior.write(rsp - *n as u64, &vec![pattern; *n]).is_ok());
-                        if !filled {
-                            return None;
-                        }
+                        let fill = |n: usize| inferior.write(rsp - n as u64, &vec![pattern; n]);
+                        fill(FILL[0]).or_else(|_| fill(FILL[1])).or_else(|_| fill(FILL[2])).map_err(system("fill the stack"))?;
                     }
                     for (index, watched) in self.watched.iter().enumerate() {
                         let address = match (watched.base, watched.function.and_then(|f| activations[f].last())) {
@@ -188,7 +209,7 @@ impl Plan {
                             (Base::Frame(_), None) => continue,
                         };
                         buffer.resize(watched.size, 0);
-                        inferior.read(address, &mut buffer).ok()?;
+                        inferior.read(address, &mut buffer).map_err(system("read a variable"))?;
                         run.alive.push((run.stops.len() as u32, index as u16));
                         run.bytes.extend_from_slice(&buffer);
                     }
@@ -197,12 +218,12 @@ impl Plan {
                         activations[*number].pop();
                     }
                     if run.stops.len() > MOST_STOPS || run.bytes.len() > MOST_BYTES {
-                        return None;
+                        return Ok(None);
                     }
                 }
-                Event::Exited(_) => return Some(run),
+                Event::Exited(_) => return Ok(Some(run)),
                 Event::Stepped => {}
-                _ => return None,
+                _ => return Ok(None),
             }
         }
     }

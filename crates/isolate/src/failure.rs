@@ -168,6 +168,9 @@ fn observe_within(program: &Program, setting: &Setting, link: bool, run_limit: D
     if outcome.exit == Exit::TimedOut || (!outcome.success() && (spent || stderr.contains("CPU time limit exceeded"))) {
         return Ok((Behaviour::Hung, none));
     }
+    if let Some(reason) = trueline_toolchain::starvation(&stderr, outcome.exit) {
+        return Err(SeamError(reason));
+    }
     if let Some(message) = trueline_toolchain::crash_message(&stderr, outcome.exit) {
         return Ok((Behaviour::Crashed(message), none));
     }

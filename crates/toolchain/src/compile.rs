@@ -225,12 +225,14 @@ impl Compiler {
     }
 }
 
-/// What a compiler lacked when it ended, `None` when it had all it needed. SIGKILL is the kernel's when memory is
-/// short; the limits on time are told apart before.
-fn starvation(stderr: &str, exit: Exit) -> Option<String> {
-    const SIGNS: [&str; 10] = [
+/// What a compiler lacked when it ended, `None` when it had all it needed. A driver lives on to tell that one of the
+/// programs it runs was killed; the limits on time are told apart before.
+pub fn starvation(stderr: &str, exit: Exit) -> Option<String> {
+    const SIGNS: [&str; 12] = [
         "Killed signal terminated program",
         "unable to execute command: Killed",
+        "terminated with signal 9",
+        "signal: 9 (SIGKILL)",
         "No space left on device",
         "Disk quota exceeded",
         "File size limit exceeded",
@@ -242,7 +244,6 @@ fn starvation(stderr: &str, exit: Exit) -> Option<String> {
     ];
     match exit {
         Exit::Code(0) => None,
-        Exit::Signal(libc::SIGKILL) => Some("it was killed (signal 9), as the kernel does when memory is short".to_owned()),
         Exit::Signal(libc::SIGXFSZ) => Some("it wrote a larger file than it may".to_owned()),
         Exit::TooMuchOutput => Some("it printed more than it may".to_owned()),
         _ => stderr.lines().find(|line| SIGNS.iter().any(|sign| line.contains(sign))).map(|line| line.trim().to_owned()),
@@ -263,7 +264,7 @@ pub fn crash_message(stderr: &str, exit: Exit) -> Option<String> {
     match (line, exit) {
         (Some(line), _) => Some(line.trim().to_owned()),
         // Not of its own making: see `starvation`.
-        (None, Exit::Signal(libc::SIGKILL | libc::SIGXFSZ)) => None,
+        (None, Exit::Signal(libc::SIGXFSZ)) => None,
         (None, Exit::Signal(signal)) => Some(format!("ended by signal {signal}")),
         (None, _) => None,
     }
@@ -299,7 +300,13 @@ mod tests {
         assert_eq!(starvation(killed, Exit::Code(1)).as_deref(), Some("gcc: fatal error: Killed signal terminated program cc1"));
         let full = "/tmp/ccX.s: fatal error: error writing to /tmp/ccX.s: No space left on device\n";
         assert!(starvation(full, Exit::Code(1)).is_some());
-        assert!(starvation("", Exit::Signal(libc::SIGKILL)).is_some() && crash_message("", Exit::Signal(libc::SIGKILL)).is_none());
+        for killed in [
+            "collect2: fatal error: ld terminated with signal 9 [Killed]",
+            "clang: error: unable to execute command: Killed",
+            "error: linking with `cc` failed: signal: 9 (SIGKILL) (core dumped)",
+        ] {
+            assert_eq!(starvation(killed, Exit::Code(1)).as_deref(), Some(killed));
+        }
         assert_eq!(starvation("a.c:1: internal compiler error: Segmentation fault", Exit::Code(1)), None);
         assert_eq!(starvation("", Exit::Signal(libc::SIGSEGV)), None);
         assert_eq!(starvation("a.c:1: warning: out of memory", Exit::Code(0)), None);

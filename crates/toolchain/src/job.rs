@@ -56,7 +56,7 @@ impl Limits {
 pub enum Exit {
     /// It exited by itself.
     Code(i32),
-    /// A signal ended it.
+    /// A signal ended it. Not SIGKILL, which no program sends itself: see [`JobError::Killed`].
     Signal(i32),
     /// It ran into the wall-clock or CPU limit and its group was killed.
     TimedOut,
@@ -100,7 +100,7 @@ impl Outcome {
     }
 }
 
-/// Why a child could not be run at all. How a child *ended* is never an error here.
+/// Why a child could not be run at all. How a child *ended* is an error here only when a stranger ended it.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
     /// It could not be started.
@@ -118,6 +118,12 @@ pub enum JobError {
         program: PathBuf,
         /// The system's reason.
         source: io::Error,
+    },
+    /// It was killed, and not by us: says nothing about the program, and is worth another try.
+    #[error("`{program}` was killed (signal 9), as the kernel does when memory is short; try again")]
+    Killed {
+        /// The program.
+        program: PathBuf,
     },
 }
 
@@ -281,7 +287,12 @@ impl Job {
         let exit = match ended {
             Some(exit) => exit,
             None if timed_out => Exit::TimedOut,
-            None => exit_of(status),
+            None => match exit_of(status) {
+                // The kernel's hard limit, for those that ignore the soft one.
+                Exit::Signal(libc::SIGKILL) if usage.cpu > self.limits.cpu => Exit::TimedOut,
+                Exit::Signal(libc::SIGKILL) => return Err(JobError::Killed { program: self.program.clone() }),
+                exit => exit,
+            },
         };
         Ok(Outcome { exit, stdout: Vec::new(), stderr, cpu: usage.cpu, wall: started.elapsed(), max_rss: usage.max_rss })
     }
@@ -566,6 +577,19 @@ mod tests {
         let outcome = sh("setsid sleep 20 & echo started").run().unwrap();
         assert_eq!((outcome.exit, outcome.stdout.as_slice()), (Exit::Code(0), &b"started\n"[..]));
         assert!(started.elapsed() < Duration::from_secs(15), "waited for the escaped process");
+    }
+
+    #[test]
+    fn a_child_that_somebody_kills_has_no_outcome() {
+        let killed = sh("echo half; kill -KILL $$").run();
+        assert!(matches!(killed, Err(JobError::Killed { .. })), "{killed:?}");
+    }
+
+    #[test]
+    fn a_child_that_ignores_its_cpu_limit_ran_out_of_time() {
+        let limits = Limits { cpu: Duration::from_secs(1), ..Limits::default() };
+        let outcome = sh("trap '' XCPU; while :; do :; done").limits(limits).run().unwrap();
+        assert_eq!(outcome.exit, Exit::TimedOut);
     }
 
     #[test]

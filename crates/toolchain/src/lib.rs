@@ -19,7 +19,7 @@ mod session;
 mod tool;
 mod usage;
 
-pub use compile::{Build, BuildError, CompileRequest, DebugInfo, crash_message};
+pub use compile::{Build, BuildError, CompileRequest, DebugInfo, crash_message, starvation};
 pub use confine::{Confinement, ConfinementSupport, confinement_support};
 pub use doctor::{Diagnosis, REQUIREMENTS, Requirement, diagnose};
 pub use job::{Exit, Job, JobError, Limits, Outcome, Traced};

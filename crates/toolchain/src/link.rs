@@ -48,7 +48,8 @@ pub(crate) fn recipe(compiler: &Compiler, request: &CompileRequest, object: &Pat
     if let Some(known) = RECIPES.lock().expect("no panic inside").get(&key) {
         return known.clone();
     }
-    let learned = learn(compiler, &key.1, object, &request.output).ok().flatten().map(Arc::new);
+    // A driver that could not be asked is asked again for the next program.
+    let learned = learn(compiler, &key.1, object, &request.output).ok()?.map(Arc::new);
     RECIPES.lock().expect("no panic inside").insert(key, learned.clone());
     learned
 }
@@ -90,8 +91,12 @@ fn learn(compiler: &Compiler, flags: &[String], object: &Path, output: &Path) ->
     let Some(mut recipe) = Recipe::read(&asked.stderr_text(), object, output).filter(|_| asked.success()) else { return Ok(None) };
     if recipe.linker.file_name().is_some_and(|name| name == "collect2") {
         // collect2 looks for constructors where the linker cannot; ELF linkers can.
-        let linker = compiler.job().arg("-print-prog-name=ld").run()?.stdout_text();
-        recipe.linker = PathBuf::from(linker.trim());
+        let asked = compiler.job().arg("-print-prog-name=ld").run()?;
+        let name = asked.stdout_text();
+        if !asked.success() || name.trim().is_empty() {
+            return Ok(None);
+        }
+        recipe.linker = PathBuf::from(name.trim());
     }
     Ok(Some(recipe))
 }

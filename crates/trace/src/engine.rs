@@ -113,12 +113,6 @@ pub enum TraceError {
         /// What it did: "crashed with signal 11 at line 7", "did not finish within 120 s"…
         reason: String,
     },
-    /// The program was killed from outside: nobody's fault, and worth another try.
-    #[error("the program in {binary} was killed (signal 9), as the kernel does when memory is short; try again", binary = binary.display())]
-    Killed {
-        /// The binary.
-        binary: PathBuf,
-    },
     /// The debugger is missing or broken.
     #[error(transparent)]
     Tool(#[from] trueline_toolchain::ToolError),

@@ -25,7 +25,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trueline_toolchain::{Job, Traced};
+use trueline_toolchain::{Job, JobError, Traced};
 
 /// The general-purpose registers, as the kernel hands them over.
 pub type Regs = libc::user_regs_struct;
@@ -39,7 +39,7 @@ pub enum Event {
     Stepped,
     /// The program exited with this code.
     Exited(i32),
-    /// A signal ended the program; `at` is the program counter where it struck, if seen.
+    /// A signal of its own ended the program; `at` is the program counter where it struck, if seen.
     Killed {
         /// The signal's number.
         signal: i32,
@@ -113,6 +113,7 @@ impl Inferior {
         let pid = Pid::from_raw(traced.pid());
         match memory::wait(pid) {
             Ok((WaitStatus::Stopped(_, Signal::SIGTRAP), _)) => {}
+            Ok((WaitStatus::Signaled(_, Signal::SIGKILL, _), _)) => return Err(JobError::Killed { program: binary }.into()),
             Ok((status, _)) => return Err(bad_program(&binary, format!("did not start: {status:?}"))),
             Err(e) => return Err(system("wait for the program to start", e)),
         }
@@ -362,11 +363,12 @@ impl Inferior {
                 }
                 WaitStatus::Signaled(_, signal, _) => {
                     self.gone = Some(cpu);
-                    let cpu_limit = signal == Signal::SIGXCPU;
-                    return Ok(match self.traced.timed_out() || cpu_limit {
-                        true => Event::TimedOut,
-                        false => Event::Killed { signal: signal as i32, at: self.last_signal_at },
-                    });
+                    return match signal {
+                        _ if self.traced.timed_out() => Ok(Event::TimedOut),
+                        Signal::SIGXCPU => Ok(Event::TimedOut),
+                        Signal::SIGKILL => Err(self.killed()),
+                        _ => Ok(Event::Killed { signal: signal as i32, at: self.last_signal_at }),
+                    };
                 }
                 WaitStatus::PtraceEvent(..) => return Ok(Event::Forked),
                 WaitStatus::Stopped(_, Signal::SIGTRAP) => {
@@ -410,6 +412,30 @@ impl Inferior {
         const SI_KERNEL: i32 = 0x80;
         let info = ptrace::getsiginfo(self.pid).map_err(|e| system("read signal information", e))?;
         Ok(info.si_code == SI_KERNEL)
+    }
+
+    /// Why something failed: with a program that somebody killed everything does, each operation in its own words.
+    pub fn why(&mut self, error: TraceError) -> TraceError {
+        if self.is_killed() { self.killed() } else { error }
+    }
+
+    fn killed(&self) -> TraceError {
+        JobError::Killed { program: self.binary.clone() }.into()
+    }
+
+    fn is_killed(&mut self) -> bool {
+        // What was killed takes a moment to die.
+        for _ in 0..50 {
+            match memory::poll(self.pid) {
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Ok(Some((WaitStatus::Signaled(_, Signal::SIGKILL, _), cpu))) => {
+                    self.gone = Some(cpu);
+                    return !self.traced.timed_out();
+                }
+                Ok(Some(_)) | Err(_) => return false,
+            }
+        }
+        false
     }
 
     /// CPU time the program has used so far.

@@ -1,9 +1,9 @@
 //! The gdb and lldb engines on real programs, built by the real compilers.
 
 use std::path::PathBuf;
-use trueline_model::{FrameKind, Language, Observation, OptLevel, Trace, VarKind};
+use trueline_model::{FrameKind, Language, Line, Observation, OptLevel, Trace, VarKind};
 use trueline_toolchain::{CompileRequest, Limits, Scratch, find_compiler};
-use trueline_trace::{Engine, GdbEngine, LldbEngine, Residents, Spot, SpotRequest, TraceEnd, TraceError, TraceRequest};
+use trueline_trace::{Engine, GdbEngine, LldbEngine, NativeEngine, Residents, Spot, SpotRequest, TraceEnd, TraceError, TraceRequest};
 
 /// Every engine that this machine has.
 fn engines() -> Vec<Box<dyn Engine>> {
@@ -148,6 +148,23 @@ fn a_program_that_misbehaves_is_refused_with_its_reason() {
             let name = format!("{}", request.binary.display());
             assert!(!running(&name), "{}: {name} is still running", engine.kind());
         }
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_is_neither_finished_nor_blamed_and_one_that_exits_with_9_is_finished() {
+    let killed = "#include <signal.h>\nint main(void) {\n  raise(SIGKILL);\n  return 0;\n}\n";
+    let left = "#include <stdlib.h>\nint main(void) {\n  exit(9);\n  return 0;\n}\n";
+    let mut all = engines();
+    all.push(Box::new(NativeEngine));
+    for engine in all {
+        let scratch = Scratch::new().unwrap();
+        let error = engine.trace(&request(build(&scratch, killed, OptLevel::O0, &[])), &mut Trace::default()).unwrap_err();
+        assert!(!matches!(error, TraceError::BadProgram { .. }), "{}: {error}", engine.kind());
+        assert!(error.to_string().contains("was killed"), "{}: {error}", engine.kind());
+        let mut trace = Trace::default();
+        let summary = engine.trace(&request(build(&scratch, left, OptLevel::O0, &[])), &mut trace).unwrap();
+        assert_eq!((summary.end, trace.steps.last().and_then(|s| s.line)), (TraceEnd::Finished, Some(Line(3))), "{}", engine.kind());
     }
 }
 

@@ -2,7 +2,8 @@
 
 use object::{Object, ObjectSegment, ObjectSymbol};
 use trueline_model::{Language, OptLevel};
-use trueline_toolchain::{CompileRequest, Job, Limits, Scratch, find_compiler};
+use trueline_toolchain::{CompileRequest, Job, JobError, Limits, Scratch, find_compiler};
+use trueline_trace::TraceError;
 use trueline_trace::inferior::{Event, Inferior};
 
 struct Program {
@@ -99,6 +100,30 @@ fn memory_and_registers_can_be_read_and_written() {
     inferior.remove_breakpoint(twice).unwrap();
     assert_eq!(inferior.resume().unwrap(), Event::Exited(20 + 12 + 36 + 20 + 2));
     assert!(inferior.is_gone());
+}
+
+#[test]
+fn a_program_that_somebody_kills_is_called_killed_whatever_failed_first() {
+    let program = Program::build(SUM, &[]);
+    let is_kill = |error: TraceError| assert!(matches!(error, TraceError::Job(JobError::Killed { .. })), "{error}");
+    let kill = |inferior: &Inferior| nix::sys::signal::kill(nix::unistd::Pid::from_raw(inferior.pid()), nix::sys::signal::SIGKILL).unwrap();
+    let mut inferior = program.launch(Limits::seconds(10));
+    kill(&inferior);
+    let error = inferior.resume().unwrap_err();
+    is_kill(inferior.why(error));
+    let mut inferior = program.launch(Limits::seconds(10));
+    kill(&inferior);
+    let place = program.symbol("twice").0 + inferior.bias();
+    // The memory of a dying process goes at some moment after the signal.
+    let failed = (0..2000).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        inferior.write(place, &[0xc3]).err()
+    });
+    let source = failed.expect("the memory goes away");
+    is_kill(inferior.why(TraceError::System { what: "write".to_owned(), source }));
+    let mut inferior = program.launch(Limits::seconds(10));
+    let own = TraceError::System { what: "write".to_owned(), source: std::io::ErrorKind::Other.into() };
+    assert!(matches!(inferior.why(own), TraceError::System { .. }), "nobody killed this one");
 }
 
 #[test]

@@ -70,16 +70,31 @@ pub(super) fn process_cpu(pid: i32) -> Option<Duration> {
 
 /// Waits for a change of the process; with the CPU time it has used (only final once it is gone).
 pub(super) fn wait(pid: Pid) -> nix::Result<(WaitStatus, Duration)> {
+    loop {
+        if let Some(change) = change_of(pid, libc::__WALL)? {
+            return Ok(change);
+        }
+    }
+}
+
+/// The change that [`wait`] would return, if there is one now.
+pub(super) fn poll(pid: Pid) -> nix::Result<Option<(WaitStatus, Duration)>> {
+    change_of(pid, libc::__WALL | libc::WNOHANG)
+}
+
+fn change_of(pid: Pid, options: i32) -> nix::Result<Option<(WaitStatus, Duration)>> {
     let mut status = 0;
     // SAFETY: an all-zero rusage is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
         // SAFETY: wait4 writes the two values it is given, both on this stack.
-        if unsafe { libc::wait4(pid.as_raw(), &mut status, libc::__WALL, &mut usage) } == pid.as_raw() {
+        let done = unsafe { libc::wait4(pid.as_raw(), &mut status, options, &mut usage) };
+        if done == pid.as_raw() {
             let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-            return Ok((WaitStatus::from_raw(pid, status)?, time(usage.ru_utime) + time(usage.ru_stime)));
+            return Ok(Some((WaitStatus::from_raw(pid, status)?, time(usage.ru_utime) + time(usage.ru_stime))));
         }
         match nix::Error::last() {
+            _ if done == 0 => return Ok(None),
             nix::Error::EINTR => {}
             error => return Err(error),
         }

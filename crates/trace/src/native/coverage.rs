@@ -38,24 +38,33 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
     let mut inferior = Inferior::launch(&job, module.entry, module.image)?;
     let bias = inferior.bias();
     let addresses: Vec<u64> = of.iter().filter(|(_, lines)| !lines.is_empty()).map(|(a, _)| a.wrapping_add(bias)).collect();
+    let mut arrive = |pc: u64| coverage.executed.extend(of.get(&pc.wrapping_sub(bias)).into_iter().flatten().cloned());
+    let end = run_through(&mut inferior, &addresses, &mut arrive).map_err(|e| inferior.why(e))?;
+    match end {
+        Event::Exited(_) => Ok(coverage),
+        Event::Killed { signal, .. } => Err(bad(&format!("crashed with signal {signal}"))),
+        Event::TimedOut => Err(bad(&format!("did not finish within {} s", request.limits.wall.as_secs()))),
+        Event::Forked => Err(bad("starts another process or thread")),
+        Event::OwnTrap => Err(bad("raised SIGTRAP")),
+        Event::Stepped | Event::Breakpoint(_) => unreachable!("the run goes on after these"),
+    }
+}
+
+/// Runs to the end, which is returned, and tells of each address the first time it is reached.
+fn run_through(inferior: &mut Inferior, addresses: &[u64], arrive: &mut dyn FnMut(u64)) -> Result<Event, TraceError> {
     let system = |what: &str| {
         let what = what.to_owned();
         move |source| TraceError::System { what, source }
     };
-    inferior.set_breakpoints(&addresses).map_err(system("insert breakpoints"))?;
+    inferior.set_breakpoints(addresses).map_err(system("insert breakpoints"))?;
     loop {
         match inferior.resume()? {
             Event::Breakpoint(pc) => {
-                coverage.executed.extend(of.get(&pc.wrapping_sub(bias)).into_iter().flatten().cloned());
+                arrive(pc);
                 inferior.remove_breakpoint(pc).map_err(system("remove a breakpoint"))?;
             }
-            Event::Exited(_) => return Ok(coverage),
-            Event::Killed { signal: libc::SIGKILL, .. } => return Err(TraceError::Killed { binary: request.binary.clone() }),
-            Event::Killed { signal, .. } => return Err(bad(&format!("crashed with signal {signal}"))),
-            Event::TimedOut => return Err(bad(&format!("did not finish within {} s", request.limits.wall.as_secs()))),
-            Event::Forked => return Err(bad("starts another process or thread")),
-            Event::OwnTrap => return Err(bad("raised SIGTRAP")),
             Event::Stepped => {}
+            end => return Ok(end),
         }
     }
 }

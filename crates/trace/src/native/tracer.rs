@@ -107,7 +107,7 @@ impl<'t> Tracer<'t> {
 
     /// Runs from main to its return.
     pub fn run(mut self, sink: &mut dyn StepSink) -> Result<Run, TraceError> {
-        let end = self.trace(sink)?;
+        let end = self.trace(sink).map_err(|e| self.inferior.why(e))?;
         Ok(Run { end, steps: self.steps, program_cpu: self.inferior.cpu() })
     }
 
@@ -409,7 +409,6 @@ impl<'t> Tracer<'t> {
         };
         match event {
             Event::Exited(_) => Ok(()),
-            Event::Killed { signal: libc::SIGKILL, .. } => Err(TraceError::Killed { binary: self.request.binary.clone() }),
             Event::Killed { signal, at } => {
                 let name =
                     nix::sys::signal::Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_owned());

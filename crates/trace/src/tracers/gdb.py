@@ -160,6 +160,7 @@ class Tracer:
         self.blocks = {}    # block key -> [(id, symbol, type)]
         self.names = {}     # file name -> full name
         self.exit = None
+        self.killed = False
         self.signal = None
         self.bias = 0
         self.started = False
@@ -217,7 +218,9 @@ class Tracer:
             gdb.execute("skip file " + name, to_string=True)
 
     def on_exit(self, event):
-        self.exit = getattr(event, "exit_code", 0)
+        # A death by signal has no exit code, and every signal but SIGKILL stops the program before it dies of it.
+        self.killed = not hasattr(event, "exit_code")
+        self.exit = getattr(event, "exit_code", None)
 
     def on_stop(self, event):
         if isinstance(event, gdb.SignalEvent):
@@ -333,6 +336,8 @@ class Tracer:
         return None if self.main is not None else found
 
     def ended(self):
+        if self.killed:
+            raise RuntimeError("the program was killed (signal 9)")
         if self.exit is not None or gdb.selected_inferior().pid == 0:
             return True
         if self.spawned:
@@ -427,10 +432,8 @@ class Tracer:
     def trace(self):
         self.setup()
         self.start()
-        if gdb.selected_inferior().pid == 0:
-            raise BadProgram("ended before main")
         if self.ended():
-            return "finished"
+            raise BadProgram("ended before main")
         self.bias = self.load_bias()
         frame = gdb.newest_frame()
         while frame.type() == gdb.INLINE_FRAME:

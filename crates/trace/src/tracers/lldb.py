@@ -147,6 +147,7 @@ class Tracer:
         self.pointers = {}   # type name -> holds a pointer
         self.debugger = None
         self.process = None
+        self.way_out = None  # the breakpoint that every program passes when it exits
 
     def is_user(self, spec):
         name = spec.GetFilename()
@@ -257,9 +258,15 @@ class Tracer:
                 lost = lost or inlined and frame.GetFunction().GetName() == self.main
         return found if lost or self.main is None else None
 
+    def guard_exit(self):
+        """lldb does not tell an exit code of 9 from a death by SIGKILL: who did not pass here was killed."""
+        self.way_out = self.target.BreakpointCreateByName("_exit").GetID()
+
     def ended(self):
         """True when the program is over; complains when it did what closed programs do not do."""
         state = self.process.GetState()
+        if state == lldb.eStateExited and self.process.GetExitStatus() == 9:
+            raise RuntimeError("the program was killed (signal 9)")
         if state in (lldb.eStateExited, lldb.eStateDetached, lldb.eStateInvalid):
             return True
         thread = self.process.GetThreadAtIndex(0)
@@ -275,8 +282,11 @@ class Tracer:
             raise BadProgram(("raised SIGTRAP" if name == "SIGTRAP" else "crashed with " + name) + where)
         if reason in (lldb.eStopReasonFork, lldb.eStopReasonVFork):
             raise BadProgram("starts another process or thread")
-        if reason == lldb.eStopReasonBreakpoint and self.guards & {thread.GetStopReasonDataAtIndex(0)}:
-            raise BadProgram("starts another process or thread")
+        if reason == lldb.eStopReasonBreakpoint:
+            stopped_by = thread.GetStopReasonDataAtIndex(0)
+            if stopped_by in self.guards:
+                raise BadProgram("starts another process or thread")
+            return stopped_by == self.way_out
         return False
 
     def emit_stop(self, frame, entry, frames):
@@ -320,6 +330,7 @@ class Tracer:
                 left[address] = hits
         if not left:
             return "finished"
+        self.guard_exit()
         self.launch()
         if self.ended():
             return "finished"
@@ -359,6 +370,7 @@ class Tracer:
         self.setup()
         if self.target.BreakpointCreateByName("main").GetNumLocations() == 0:
             raise RuntimeError("there is no function main")
+        self.guard_exit()
         self.launch()
         while True:
             if self.ended():
@@ -373,6 +385,7 @@ class Tracer:
         real = next((f for f in thread if not f.IsInlined()), frame)
         self.main = real.GetFunctionName()
         self.target.DeleteAllBreakpoints()
+        self.guard_exit()
         for name in SPAWNERS:
             self.guards.add(self.target.BreakpointCreateByName(name).GetID())
         self.bias = self.load_bias()
