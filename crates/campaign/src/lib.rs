@@ -20,5 +20,5 @@ mod run;
 pub use class::{class_of, collapse, statement_kind};
 pub use dwarf::explain;
 pub use event::{Event, FoundEvent, Reporter, Silent, Totals};
-pub use plan::{Confirm, Minimize, Mutate, Plan, Seeds, Shard, Validation};
+pub use plan::{Confirm, Minimize, Mutate, NoProgram, Plan, Seeds, Shard, Validation};
 pub use run::{CampaignError, run};

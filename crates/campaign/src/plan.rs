@@ -133,10 +133,19 @@ impl FromStr for Minimize {
     }
 }
 
+/// Why there is no program to work on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoProgram {
+    /// There never will be: what it is made from does not allow it.
+    Refused(String),
+    /// Making it failed for reasons outside it; worth another try.
+    Failed(String),
+}
+
 /// Makes variants of a program that mean the same; the command line fills it in.
 pub trait Mutate: Sync {
     /// Up to `count` variants of a program; the same program gives the same variants.
-    fn variants(&self, program: &Program, count: u32) -> Result<Vec<Program>, String>;
+    fn variants(&self, program: &Program, count: u32) -> Result<Vec<Program>, NoProgram>;
 
     /// Variant `number` (from 1) of a program with only the changes without which it is no longer interesting.
     fn minimal(&self, program: &Program, number: u32, interesting: &dyn Interesting) -> Result<Minimal, String>;

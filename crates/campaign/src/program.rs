@@ -82,8 +82,10 @@ impl Campaign<'_> {
     /// `validated` says whether the family of the program is known to be valid, and learns it.
     pub(crate) fn work_on(&self, specimen: &Specimen<'_>, units: &[PlannedUnit], validated: &mut bool) -> Result<Progress, StoreError> {
         let Specimen { key, program, .. } = *specimen;
-        if self.plan.validation == Validation::Every && !self.passes_filter(key, program)? {
-            return Ok(Progress::Rejected);
+        if self.plan.validation == Validation::Every
+            && let Some(end) = self.doubt(key, program, units)?
+        {
+            return Ok(end);
         }
         *validated |= self.plan.validation != Validation::OnFinding || self.trusted;
         for (index, compiler) in self.plan.compilers.iter().enumerate() {
@@ -123,12 +125,7 @@ impl Campaign<'_> {
                         self.patiently(|| self.store.drop_unit(unit.id, &reason))?;
                     }
                 }
-                Err(Trouble::Fail(reason)) => {
-                    // It was tried twice already: both tries are every unit's.
-                    for unit in mine {
-                        while self.fail(program, compiler, unit, &reason)? {}
-                    }
-                }
+                Err(Trouble::Fail(reason)) => self.give_up(&program.name, mine, &reason)?,
                 Err(Trouble::Fault(fault)) => {
                     // Without a reference no level can be judged; the fault itself is what these units found.
                     for (position, unit) in mine.iter().enumerate() {
@@ -173,10 +170,24 @@ impl Campaign<'_> {
         let Trial { compiler, reference, share, .. } = *trial;
         let mut attempt = self.attempt(program, reference, compiler, unit.opt);
         if let Err(Trouble::Fail(reason)) = &attempt {
-            if !self.fail(program, compiler, unit, reason)? {
+            if !self.fail(&program.name, unit, reason)? {
                 return Ok(Progress::Done);
             }
             attempt = self.attempt(program, reference, compiler, unit.opt);
+        }
+        let is_doubtful = match &attempt {
+            Ok(run) => !run.violations.is_empty() && !*validated,
+            // Wrong code from a program that is itself wrong is nobody's fault but the program's. A variant is as valid as its
+            // seed if our mutation is right, which is not what a complaint about a compiler should rest on.
+            Err(Trouble::Fault(fault)) => matches!(**fault, Fault::WrongCode { .. }) && (!*validated || key.mutation > 0),
+            Err(Trouble::Reject(_)) => !*validated || key.mutation > 0,
+            Err(Trouble::Drop(_) | Trouble::Fail(_)) => false,
+        };
+        if is_doubtful {
+            if let Some(end) = self.doubt(key, program, std::slice::from_ref(unit))? {
+                return Ok(end);
+            }
+            *validated = true;
         }
         let base = reference.compile_cpu.as_secs_f64() * share;
         let trace_base = reference.trace_cpu.as_secs_f64() * share;
@@ -189,23 +200,9 @@ impl Campaign<'_> {
                     cpu: compile_cpu + trace_base + run.trace_cpu.as_secs_f64(),
                     compile_cpu,
                 };
-                if !run.violations.is_empty() && !*validated {
-                    if !self.passes_filter(key, program)? {
-                        return Ok(Progress::Rejected);
-                    }
-                    *validated = true;
-                }
                 (result, self.judge(specimen, trial, unit.opt, &run))
             }
             Err(Trouble::Fault(fault)) => {
-                // Wrong code from a program that is itself wrong is nobody's fault but the program's. A variant is as valid as its
-                // seed if our mutation is right, which is not what a complaint about a compiler should rest on.
-                if matches!(*fault, Fault::WrongCode { .. }) && (!*validated || key.mutation > 0) {
-                    if !self.passes_filter(key, program)? {
-                        return Ok(Progress::Rejected);
-                    }
-                    *validated = true;
-                }
                 let command = reference.commands.first().map_or("", String::as_str);
                 let result = UnitResult { cpu: base + trace_base, compile_cpu: base, ..UnitResult::default() };
                 let mut finding = self.plain_finding(&fault, program, compiler, unit.opt, command);
@@ -213,12 +210,7 @@ impl Campaign<'_> {
                 (result, vec![finding])
             }
             Err(Trouble::Reject(reason)) => {
-                // The reference ran well: this build behaves otherwise, which is the compiler's doing unless
-                // the program is invalid.
-                if (!*validated || key.mutation > 0) && !self.passes_filter(key, program)? {
-                    return Ok(Progress::Rejected);
-                }
-                *validated = true;
+                // The reference ran well: this build behaves otherwise, which is the compiler's doing.
                 let expected = reference.behaviour().summary();
                 let fault = Fault::WrongCode { expected, actual: reason };
                 let command = reference.commands.first().map_or("", String::as_str);
@@ -229,7 +221,7 @@ impl Campaign<'_> {
                 return Ok(Progress::Done);
             }
             Err(Trouble::Fail(reason)) => {
-                self.fail(program, compiler, unit, &reason)?;
+                self.fail(&program.name, unit, &reason)?;
                 return Ok(Progress::Done);
             }
         };
@@ -343,11 +335,25 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    fn fail(&self, program: &Program, compiler: &Compiler, unit: &PlannedUnit, reason: &str) -> Result<bool, StoreError> {
+    /// Records a failure; true when the unit may be tried again.
+    fn fail(&self, program: &str, unit: &PlannedUnit, reason: &str) -> Result<bool, StoreError> {
         let retry = self.patiently(|| self.store.fail_unit(unit.id, reason))?;
-        let (program, compiler, reason) = (program.name.clone(), compiler.id.clone(), reason.to_owned());
-        self.report(&Event::UnitFailed { program, compiler, opt: unit.opt, reason, retry });
+        let compiler = self.plan.compilers[unit.compiler].id.clone();
+        self.report(&Event::UnitFailed { program: program.to_owned(), compiler, opt: unit.opt, reason: reason.to_owned(), retry });
         Ok(retry)
+    }
+
+    /// Records that something all these units need failed twice: both tries are every unit's.
+    pub(crate) fn give_up<'u>(
+        &self,
+        program: &str,
+        units: impl IntoIterator<Item = &'u PlannedUnit>,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        for unit in units {
+            while self.fail(program, unit, reason)? {}
+        }
+        Ok(())
     }
 
     pub(crate) fn reject(&self, key: &ProgramKey, program: &Program, reason: &str) -> Result<(), StoreError> {
@@ -356,17 +362,19 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    fn passes_filter(&self, key: &ProgramKey, program: &Program) -> Result<bool, StoreError> {
-        match self.filter().judge(program) {
-            Ok(None) => Ok(true),
+    /// Asks whether a program is valid, for the sake of some of its units; how the work on them ends unless it is.
+    fn doubt(&self, key: &ProgramKey, program: &Program, units: &[PlannedUnit]) -> Result<Option<Progress>, StoreError> {
+        let verdict = self.filter().judge(program).or_else(|_| self.filter().judge(program));
+        match verdict {
+            Ok(None) => Ok(None),
             Ok(Some(rejection)) => {
                 self.reject(key, program, &rejection.to_string())?;
-                Ok(false)
+                Ok(Some(Progress::Rejected))
             }
+            // Nobody could judge it: better to lose a finding than to publish a false one.
             Err(e) => {
-                // Nobody could judge it: better to lose a finding than to publish a false one.
-                self.reject(key, program, &format!("the validity filter failed: {e}"))?;
-                Ok(false)
+                self.give_up(&program.name, units, &format!("the validity filter failed: {e}"))?;
+                Ok(Some(Progress::Done))
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::confirm::Readers;
 use crate::event::{Event, Reporter, Totals};
 use crate::ledger::Ledger;
-use crate::plan::{Mutate, Plan};
+use crate::plan::{Mutate, NoProgram, Plan};
 use crate::program::{Progress, Specimen};
 use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use trueline_check::{CheckError, CheckOptions, Checker};
-use trueline_generate::{Filter, Source};
+use trueline_generate::{Filter, Source, SourceError};
 use trueline_model::{CompilerId, CompilerKind, Language, OptLevel, Program};
 use trueline_store::{Claim, ProgramKey, Store, StoreError, UnitResult};
 use trueline_toolchain::Limits;
@@ -227,7 +227,12 @@ impl Campaign<'_> {
                     self.patiently(|| self.store.reject(&key, "there is no such program"))?;
                     continue;
                 }
-                Err(reason) => {
+                Err(NoProgram::Failed(reason)) => {
+                    self.give_up(&format!("{} {seed}", self.source.name()), &units, &reason)?;
+                    self.patiently(|| self.store.release(&key))?;
+                    continue;
+                }
+                Err(NoProgram::Refused(reason)) => {
                     self.patiently(|| self.store.reject(&key, &reason))?;
                     self.report(&Event::Rejected { program: format!("{} {seed}", self.source.name()), reason: reason.clone() });
                     let count = self.source_failures.fetch_add(1, Ordering::SeqCst) + 1;
@@ -263,18 +268,35 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    fn make(&self, key: &ProgramKey, family: &mut Family) -> Result<Option<Program>, String> {
+    /// Makes a program, at the second try where the first fails for reasons outside it.
+    fn make(&self, key: &ProgramKey, family: &mut Family) -> Result<Option<Program>, NoProgram> {
+        match self.try_to_make(key, family) {
+            Err(NoProgram::Failed(_)) => self.try_to_make(key, family),
+            other => other,
+        }
+    }
+
+    fn try_to_make(&self, key: &ProgramKey, family: &mut Family) -> Result<Option<Program>, NoProgram> {
         if family.original.is_none() {
-            family.original = self.source.program(key.seed, key.language).map_err(|e| e.to_string())?;
+            family.original = self.source.program(key.seed, key.language).map_err(|e| match e {
+                SourceError::Job(_) => NoProgram::Failed(e.to_string()),
+                _ => NoProgram::Refused(e.to_string()),
+            })?;
         }
         let Some(program) = &family.original else { return Ok(None) };
         let Some(number) = key.mutation.checked_sub(1) else { return Ok(Some(program.clone())) };
         let Some(mutator) = self.mutator else { return Ok(None) };
         // All variants rest on one profile of the program: they are made together.
-        let variants = family.variants.get_or_insert_with(|| mutator.variants(program, self.plan.mutants));
-        match variants {
+        if family.variants.is_none() {
+            family.variants = Some(match mutator.variants(program, self.plan.mutants) {
+                Err(NoProgram::Failed(reason)) => return Err(NoProgram::Failed(reason)),
+                Err(NoProgram::Refused(reason)) => Err(reason),
+                Ok(variants) => Ok(variants),
+            });
+        }
+        match family.variants.as_ref().expect("made above") {
             Ok(variants) => Ok(variants.get(number as usize).cloned()),
-            Err(reason) => Err(format!("cannot be mutated: {reason}")),
+            Err(reason) => Err(NoProgram::Refused(format!("cannot be mutated: {reason}"))),
         }
     }
 

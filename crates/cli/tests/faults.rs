@@ -1,10 +1,10 @@
 //! A campaign among broken things: compilers that crash, hang, are killed, fill their disk or write garbage,
-//! debuggers that die, clocks that jump, databases that are full, locked or read-only. It goes on, the unit is
+//! children that anybody kills, debuggers that die, clocks that jump, databases that are full, locked or read-only. It goes on, the unit is
 //! recorded with its reason, and nothing is tried more than twice. Each test prints its counts.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use trueline_store::{Store, UnitRecord};
 
 /// A directory with a broken compiler in it.
@@ -114,6 +114,60 @@ fn a_compiler_that_is_killed_once_succeeds_at_the_second_try() {
     println!("killed once: {} units done after {} calls", units.len(), place.calls());
     assert!(units.iter().all(|u| u.state == "done"), "{units:?}");
     assert_eq!(place.calls(), 3);
+}
+
+/// Every process below one.
+fn descendants(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let children: Vec<u32> =
+        lists.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect();
+    children.into_iter().flat_map(|child| std::iter::once(child).chain(descendants(child))).collect()
+}
+
+/// Ends one of a process's descendants now and then until it is through; which and when depends on `seed`.
+fn kill_children_of(running: &mut Child, mut seed: u64) -> usize {
+    let mut killed = 0;
+    while running.try_wait().unwrap().is_none() {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(std::time::Duration::from_millis(20 + (seed >> 33) % 400));
+        let all = descendants(running.id());
+        if let Some(victim) = all.get((seed >> 40) as usize % all.len().max(1)) {
+            // SAFETY: a signal to a process that the hunt started a moment ago; no memory is touched.
+            killed += usize::from(unsafe { libc::kill(*victim as i32, libc::SIGKILL) } == 0);
+        }
+    }
+    killed
+}
+
+/// Kills hit the driver, the compiler proper, the assembler, the linker, the program and the traced program alike.
+#[test]
+fn children_that_are_killed_at_random_cost_units_and_never_a_verdict() {
+    let place = Place::new();
+    let gcc = Path::new("/usr/bin/gcc");
+    let undisturbed = place.path("undisturbed.db");
+    succeeded(&place.hunt(gcc, &undisturbed, "1..7").output().unwrap());
+    let findings = |units: &[UnitRecord]| units.iter().map(|u| u.findings).collect::<Vec<_>>();
+    let expected = Store::open_existing(&undisturbed).unwrap().units().unwrap();
+    for seed in 1..6 {
+        let db = place.path(&format!("{seed}.db"));
+        let mut running = place.hunt(gcc, &db, "1..7").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let killed = kill_children_of(&mut running, seed);
+        // A kill before the first unit is a hunt that did not start; both are what an operator starts again.
+        succeeded(&place.hunt(gcc, &db, "1..7").output().unwrap());
+        let units = Store::open_existing(&db).unwrap().units().unwrap();
+        let done = units.iter().filter(|u| u.state == "done").count();
+        println!("{killed} children killed: {done} of {} units done, {:?} findings", units.len(), findings(&units));
+        assert_eq!(units.len(), expected.len());
+        for (unit, undisturbed) in units.iter().zip(&expected) {
+            assert_eq!((&unit.program, &unit.opt), (&undisturbed.program, &undisturbed.opt));
+            match unit.state.as_str() {
+                "done" => assert_eq!(unit.findings, undisturbed.findings, "{unit:?}"),
+                "failed" => {}
+                _ => panic!("a kill became a verdict: {unit:?}"),
+            }
+        }
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use trueline_c::{Edits, IntKind, Lvalue, Unit};
 use trueline_model::Program;
-use trueline_toolchain::{Compiler, Confinement, Exit, Job, Limits, Outcome, Scratch};
+use trueline_toolchain::{BuildError, Compiler, Confinement, Exit, Job, Limits, Outcome, Scratch, starvation};
 
 /// Seconds a program may run: generated ones take milliseconds, or for ever.
 const RUN_SECONDS: u64 = 5;
@@ -84,6 +84,12 @@ pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, pro
         job.env("TMPDIR", scratch.path()).limits(Limits { wall: BUSY, ..Limits::seconds(60) }).run()
     };
     let built = build(&profiler.compiler, &FLAGS, "profiled")?;
+    let starved = |compiler: &Compiler, built: &Outcome| -> Result<(), MutateError> {
+        starvation(&built.stderr_text(), built.exit).map_or(Ok(()), |reason| {
+            Err(BuildError::Starved { compiler: compiler.id.to_string(), source_file: source.clone(), reason }.into())
+        })
+    };
+    starved(&profiler.compiler, &built)?;
     if !built.success() {
         let message = built.stderr_text();
         let line = error_line(&message, source_name).unwrap_or(1);
@@ -96,6 +102,7 @@ pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, pro
     // A program that gcc does not compile will not be mutated for gcc.
     if let Some(gcc) = &profiler.gcc {
         let built = build(gcc, &PLAIN_FLAGS, "reordered")?;
+        starved(gcc, &built)?;
         cpu += built.cpu;
         runs.extend(built.success().then_some(("reordered", "third")));
     }

@@ -47,6 +47,16 @@ pub enum MutateError {
     },
 }
 
+impl MutateError {
+    /// Whether it says nothing about the program, and another try may succeed.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Job(_) | Self::Io { .. } | Self::Build(BuildError::Job(_) | BuildError::Starved { .. }) => true,
+            Self::Refused(_) | Self::Parse(_) | Self::Tool(_) | Self::NoSanitizer(_) | Self::Build(_) => false,
+        }
+    }
+}
+
 /// Functions that make behaviour depend on more than the program, or that leave a function other than by
 /// returning, with the reason.
 const OPEN_ENDS: [(&str, &[&str]); 5] = [

@@ -1,6 +1,6 @@
 //! Fills the campaign's seam for variants in with live-code mutation.
 
-use trueline_campaign::Mutate;
+use trueline_campaign::{Mutate, NoProgram};
 use trueline_emi::{Mutator, Options};
 use trueline_model::{Interesting, Language, Program};
 use trueline_store::{InsertionRecord, Minimal};
@@ -16,12 +16,15 @@ impl LiveCode {
 }
 
 impl Mutate for LiveCode {
-    fn variants(&self, program: &Program, count: u32) -> Result<Vec<Program>, String> {
+    fn variants(&self, program: &Program, count: u32) -> Result<Vec<Program>, NoProgram> {
         if program.language != Language::C {
             return Ok(Vec::new());
         }
         // The program's own text decides everything else: the seed of the mutation can be fixed.
-        let made = self.0.variants(program, count as usize, 1).map_err(|e| e.to_string())?;
+        let made = self.0.variants(program, count as usize, 1).map_err(|e| match e.is_passing() {
+            true => NoProgram::Failed(e.to_string()),
+            false => NoProgram::Refused(e.to_string()),
+        })?;
         Ok(made.variants.into_iter().map(|v| v.program).collect())
     }
 
