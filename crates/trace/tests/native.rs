@@ -65,6 +65,37 @@ int main(void) {
 }
 ";
 
+/// gcc keeps what fills the table in a vector register alone, and describes `wide` as sixteen times that and four.
+const BROADCAST: &str = r"
+int seed = 7, other = 3;
+int table[16];
+unsigned sum;
+static unsigned fill(unsigned char x, int y) {
+  unsigned total = 4;
+  for (int i = 0; i < 16; i++) {
+    table[i] = (other - x) & ((int)(sum & 4095) + 12);
+    total += (unsigned)table[i];
+  }
+  sum = sum * 31 + ((unsigned)y << (total & 3));
+  return total;
+}
+int main(void) {
+  unsigned wide = fill(seed & 63, seed & 1);
+  sum = sum * 31 + (unsigned)table[seed & 3];
+  sum = sum * 31 + (unsigned)seed;
+  return 0;
+}
+";
+
+#[test]
+fn a_value_computed_from_a_vector_register_is_read_as_debuggers_read_it() {
+    let program = Program::new(BROADCAST);
+    let Some(request) = program.build("gcc-12", OptLevel::O3, &[]) else { return };
+    let steps = native(&request);
+    let stop = steps.iter().find(|s| s.line.is_some_and(|l| l.0 == 17)).expect("a stop on line 17");
+    assert_eq!(value(stop, "wide"), "196");
+}
+
 #[test]
 fn every_kind_of_value_has_its_canonical_text() {
     let program = Program::new(KINDS);

@@ -63,6 +63,9 @@ pub(crate) struct Machine<'m> {
     pub memory: &'m dyn Memory,
 }
 
+/// DWARF's numbers of xmm0 to xmm15.
+pub(super) const SSE: std::ops::Range<u16> = 17..33;
+
 const MOST_OPERATIONS: u32 = 10_000;
 const DEEPEST: u32 = 16;
 
@@ -86,7 +89,11 @@ impl Machine<'_> {
         self.run(frame, ops, None, 0)
     }
 
+    /// A register as a base to compute with; of an SSE register debuggers take the low half.
     fn register(&self, frame: &Frame, register: u16) -> Result<u64, Fault> {
+        if SSE.contains(&register) {
+            return Ok(u128::from_le_bytes(self.sse(frame, register)?) as u64);
+        }
         frame.registers.get(register).ok_or_else(|| Fault::Unreadable(format!("register {register} is not known in this frame")))
     }
 
@@ -189,7 +196,7 @@ impl Machine<'_> {
     }
 
     fn typed_register(&self, frame: &Frame, register: u16, ty: ValueType) -> Result<Value, Fault> {
-        if (17..33).contains(&register) {
+        if SSE.contains(&register) {
             let bytes = self.sse(frame, register)?;
             return Ok(wrap(ty, u128::from_le_bytes(bytes)));
         }
@@ -198,7 +205,7 @@ impl Machine<'_> {
 
     /// An SSE register; callers' are not saved on this machine, so the innermost frame's are everybody's.
     pub fn sse(&self, _frame: &Frame, register: u16) -> Result<[u8; 16], Fault> {
-        self.memory.sse(usize::from(register) - 17).ok_or_else(|| Fault::Unreadable("SSE registers cannot be read".into()))
+        self.memory.sse(usize::from(register - SSE.start)).ok_or_else(|| Fault::Unreadable("SSE registers cannot be read".into()))
     }
 
     fn deref(&self, address: Value, size: u8) -> Result<u128, Fault> {

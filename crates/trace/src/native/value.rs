@@ -1,6 +1,6 @@
 //! From a placement and a type to the canonical text of a value.
 
-use super::eval::{Fault, Machine, Place, Placement, Value};
+use super::eval::{Fault, Machine, Place, Placement, SSE, Value};
 use super::frame::Frame;
 use super::module::{Field, Module, TypeId, TypeKind, Variant};
 use super::op::ValueType;
@@ -81,7 +81,7 @@ impl Machine<'_> {
     /// The bytes of a place that is not memory.
     fn bytes_of(&self, frame: &Frame, place: &Place) -> Result<(Vec<u8>, usize), Fault> {
         let bytes = match place {
-            Place::Register(register @ 17..33) => self.sse(frame, *register)?.to_vec(),
+            Place::Register(register) if SSE.contains(register) => self.sse(frame, *register)?.to_vec(),
             Place::Register(register) => {
                 let unknown = || Fault::Unreadable(format!("register {register} is not known in this frame"));
                 frame.registers.get(*register).ok_or_else(unknown)?.to_le_bytes().to_vec()
