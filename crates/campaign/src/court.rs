@@ -1,7 +1,7 @@
 //! Who sees a violation: asks as many readers as the plan wants, and no more than the answers so far require.
 
 use crate::confirm::{Hearing, Testimony, confirmed};
-use crate::glance::Glances;
+use crate::glance::{Charge, Glances, Scene};
 use crate::ledger::Advice;
 use crate::plan::Confirm;
 use crate::run::Campaign;
@@ -35,8 +35,8 @@ impl<'c, 'r> Court<'c, 'r> {
     }
 
     /// What the readers say about one of the build's violations; `None` when the debuggers that were asked do not see it.
-    pub(crate) fn hear(&self, violations: &[&Violation], index: usize, class: &str) -> Option<Vec<ReaderRecord>> {
-        let violation = violations[index];
+    pub(crate) fn hear(&self, charges: &[Charge<'_>], index: usize) -> Option<Vec<ReaderRecord>> {
+        let Charge { violation, class } = &charges[index];
         let readers = &self.campaign.readers;
         match (self.campaign.plan.confirm, self.campaign.ledger.advice(class)) {
             (Confirm::Nothing, _) => Some(vec![readers.screening(violation)]),
@@ -46,7 +46,7 @@ impl<'c, 'r> Court<'c, 'r> {
                 Some(vec![ReaderRecord { detail, ..readers.screening(violation) }])
             }
             (Confirm::Distinct | Confirm::Spot, Advice::Drop) => None,
-            (Confirm::Spot, _) => self.look(violations, index, class),
+            (Confirm::Spot, _) => self.look(charges, index),
         }
     }
 
@@ -64,11 +64,11 @@ impl<'c, 'r> Court<'c, 'r> {
 
     /// The debuggers look at the address; where they disagree, the other native readings are added; where none
     /// of them sees it, everybody steps through the build.
-    fn look(&self, violations: &[&Violation], index: usize, class: &str) -> Option<Vec<ReaderRecord>> {
-        let violation = violations[index];
+    fn look(&self, charges: &[Charge<'_>], index: usize) -> Option<Vec<ReaderRecord>> {
+        let Charge { violation, class } = &charges[index];
         let readers = &self.campaign.readers;
-        let user_files = std::slice::from_ref(&self.program.name);
-        let glances = self.glances.get_or_init(|| readers.posts().look(&self.run.binary, user_files, violations));
+        let scene = Scene { binary: &self.run.binary, user_files: std::slice::from_ref(&self.program.name), charges };
+        let glances = self.glances.get_or_init(|| readers.posts().look(&scene));
         for (reader, reason) in &glances.silent {
             self.campaign.warn_once(&format!("{reader:?} could not be asked: {reason}"));
         }

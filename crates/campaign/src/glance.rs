@@ -3,8 +3,9 @@
 //! Stepping a build through both costs several times what compiling it does; reading single addresses costs next to
 //! nothing, so that every finding can say who sees it.
 
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use trueline_model::{EngineKind, FrameKind, Invariant, Observation, Reader, Step, Variable, Violation};
 use trueline_store::ReaderRecord;
 use trueline_trace::{Residents, Spot, SpotRequest};
@@ -12,11 +13,49 @@ use trueline_trace::{Residents, Spot, SpotRequest};
 /// Visits of an address at which values and callers are looked at. The programs here seldom come by more often.
 const VISITS: u32 = 64;
 
+/// Equal answers about a class after which a debugger that need not confirm it is not asked to run another program for it:
+/// starting one under lldb costs three quarters of what compiling it does.
+const HABIT: u32 = 8;
+
+/// A violation and its class.
+pub struct Charge<'v> {
+    pub violation: &'v Violation,
+    pub class: String,
+}
+
 /// A debugger, started when first needed.
 struct Post {
     reader: Reader,
     kind: EngineKind,
     residents: OnceLock<Result<Residents, String>>,
+    habits: Mutex<HashMap<String, Habit>>,
+}
+
+/// How a debugger answered about the violations of a class that only a running program could show.
+#[derive(Clone, Copy, Debug, Default)]
+struct Habit {
+    seen: u32,
+    unseen: u32,
+}
+
+impl Habit {
+    /// What it would say of another one, if it never said anything else.
+    fn expected(self) -> Option<Sight> {
+        let alike = |n: u32| format!("as at the {n} others of this class that it was asked about");
+        match (self.seen, self.unseen) {
+            (n @ HABIT.., 0) => Some(Sight::Seen(format!("shows it, {}", alike(n)))),
+            (0, n @ HABIT..) => Some(Sight::Unseen(format!("does not show it, {}", alike(n)))),
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, sight: &Sight) {
+        match sight {
+            Sight::Seen(_) => self.seen += 1,
+            Sight::Unseen(_) => self.unseen += 1,
+            Sight::Unknown => {}
+        }
+    }
 }
 
 /// The debuggers beside the one that screens.
@@ -43,7 +82,7 @@ impl Posts {
     /// gdb and lldb, without the one that screens.
     pub fn beside(screen: Reader) -> Self {
         let all = [(Reader::Gdb, EngineKind::Gdb), (Reader::Lldb, EngineKind::Lldb)];
-        let post = |(reader, kind)| Post { reader, kind, residents: OnceLock::new() };
+        let post = |(reader, kind)| Post { reader, kind, residents: OnceLock::new(), habits: Mutex::default() };
         Self(all.into_iter().filter(|(reader, _)| *reader != screen).map(post).collect())
     }
 
@@ -53,10 +92,11 @@ impl Posts {
     }
 
     /// Shows the violations of a build to each debugger.
-    pub fn look(&self, binary: &Path, user_files: &[String], violations: &[&Violation]) -> Glances {
-        let mut glances = Glances { records: violations.iter().map(|_| Vec::new()).collect(), silent: Vec::new() };
+    pub fn look(&self, scene: &Scene<'_>) -> Glances {
+        let mut glances = Glances { records: scene.charges.iter().map(|_| Vec::new()).collect(), silent: Vec::new() };
         for post in &self.0 {
-            match post.sights(binary, user_files, violations) {
+            let is_confirmed = |i: usize| glances.records[i].iter().any(|r| r.sees);
+            match post.sights(scene, is_confirmed) {
                 Ok(sights) => {
                     for (records, sight) in glances.records.iter_mut().zip(sights) {
                         let (sees, detail) = match sight {
@@ -74,43 +114,92 @@ impl Posts {
     }
 }
 
+/// The build that a debugger is asked about, and what for.
+#[derive(Clone, Copy)]
+pub struct Scene<'s> {
+    pub binary: &'s Path,
+    pub user_files: &'s [String],
+    pub charges: &'s [Charge<'s>],
+}
+
+impl Scene<'_> {
+    /// Has a debugger look at the places of the violations in `open`; what it can tell goes into `sights`.
+    fn inspect(&self, residents: &Residents, open: &[usize], visits: u32, sights: &mut [Sight]) -> Result<(), String> {
+        let Self { binary, user_files, charges } = *self;
+        let mut spots: Vec<Spot> = open.iter().filter_map(|i| charges[*i].violation.pc).map(|pc| Spot(pc, visits)).collect();
+        spots.sort();
+        spots.dedup();
+        if spots.is_empty() {
+            return Ok(());
+        }
+        let trace = residents.look(&SpotRequest { binary, args: &[], user_files, spots: &spots }).map_err(|e| e.to_string())?;
+        for &i in open {
+            let violation = charges[i].violation;
+            let steps: Vec<&Step> = trace.steps.iter().filter(|s| Some(s.pc) == violation.pc).collect();
+            match sight(violation, &steps, visits) {
+                // A run that does not come by takes nothing back.
+                Sight::Unknown => {}
+                known => sights[i] = known,
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Post {
-    fn sights(&self, binary: &Path, user_files: &[String], violations: &[&Violation]) -> Result<Vec<Sight>, String> {
+    /// What the debugger says; of what is confirmed already, it may be what it always says.
+    fn sights(&self, scene: &Scene<'_>, is_confirmed: impl Fn(usize) -> bool) -> Result<Vec<Sight>, String> {
         let made = self.residents.get_or_init(|| match Residents::find(self.kind) {
             Ok(Some(residents)) => Ok(residents),
             Ok(None) => Err("no debugger".to_owned()),
             Err(e) => Err(e.to_string()),
         });
         let residents = made.as_ref().map_err(Clone::clone)?;
-        let mut sights = vec![Sight::Unknown; violations.len()];
-        // First what can be read without running; then whatever needs values or callers, or was not seen so.
-        for visits in [0, VISITS] {
-            let open = |i: &usize| !matches!(sights[*i], Sight::Seen(_)) && (visits > 0 || is_static(violations[*i]));
-            let asked: Vec<usize> = (0..violations.len()).filter(open).collect();
-            let mut spots: Vec<Spot> = asked.iter().filter_map(|i| violations[*i].pc).map(|pc| Spot(pc, visits)).collect();
-            spots.sort();
-            spots.dedup();
-            if spots.is_empty() {
-                continue;
+        let charges = scene.charges;
+        let mut sights = vec![Sight::Unknown; charges.len()];
+        // First what can be read without running; then whatever needs values or callers, or may be seen in another way.
+        let readable: Vec<usize> = (0..charges.len()).filter(|i| !needs_values(charges[*i].violation)).collect();
+        scene.inspect(residents, &readable, 0, &mut sights)?;
+        let mut asked = Vec::new();
+        for (i, charge) in charges.iter().enumerate() {
+            match &sights[i] {
+                Sight::Seen(_) => continue,
+                Sight::Unseen(_) if reads_all_views(self.kind) => continue,
+                Sight::Unseen(_) | Sight::Unknown => {}
             }
-            let request = SpotRequest { binary, args: &[], user_files, spots: &spots };
-            let trace = residents.look(&request).map_err(|e| e.to_string())?;
-            for i in asked {
-                let steps: Vec<&Step> = trace.steps.iter().filter(|s| Some(s.pc) == violations[i].pc).collect();
-                match sight(violations[i], &steps, visits) {
-                    // A run that does not come by takes nothing back.
-                    Sight::Unknown => {}
-                    known => sights[i] = known,
-                }
+            match self.habit(&charge.class).expected().filter(|_| is_confirmed(i)) {
+                Some(usual) => sights[i] = usual,
+                None => asked.push(i),
             }
+        }
+        scene.inspect(residents, &asked, VISITS, &mut sights)?;
+        for i in asked {
+            self.habits.lock().unwrap_or_else(PoisonError::into_inner).entry(charges[i].class.clone()).or_default().add(&sights[i]);
         }
         Ok(sights)
     }
+
+    fn habit(&self, class: &str) -> Habit {
+        self.habits.lock().unwrap_or_else(PoisonError::into_inner).get(class).copied().unwrap_or_default()
+    }
 }
 
-/// Whether an address alone decides it: lines and scopes are functions of the address, values and callers are not.
-fn is_static(violation: &Violation) -> bool {
-    matches!(violation.invariant, Invariant::Line | Invariant::Scope | Invariant::Consistency)
+/// Whether a debugger tells, without running, every way in which it may show an address. Where inlined functions begin it
+/// can be shown as their callers see it; gdb knows where a call stands from frames alone.
+fn reads_all_views(kind: EngineKind) -> bool {
+    kind == EngineKind::Lldb
+}
+
+/// Whether only a running program can show it.
+fn needs_values(violation: &Violation) -> bool {
+    !matches!(violation.invariant, Invariant::Line | Invariant::Scope | Invariant::Consistency | Invariant::Backtrace)
+}
+
+/// Whether an address alone decides it: lines and scopes are functions of the address, values and callers are not. What
+/// shows another line at the address does not show this one with any callers.
+fn is_static(violation: &Violation, steps: &[&Step]) -> bool {
+    let may_differ = |step: &&Step| views(step).any(|(line, _)| line == Some(violation.line));
+    !needs_values(violation) && (violation.invariant != Invariant::Backtrace || !steps.iter().any(may_differ))
 }
 
 fn sight(violation: &Violation, steps: &[&Step], visits: u32) -> Sight {
@@ -118,8 +207,11 @@ fn sight(violation: &Violation, steps: &[&Step], visits: u32) -> Sight {
     if let Some(detail) = steps.iter().find_map(|step| shows(violation, step)) {
         return Sight::Seen(detail);
     }
-    let exhausted = visits > 0 && steps.len() >= visits as usize;
-    if exhausted && !is_static(violation) { Sight::Unknown } else { Sight::Unseen(format!("shows {}", describe(violation, first))) }
+    let looked_at_all = visits > 0 && steps.len() < visits as usize;
+    match looked_at_all || is_static(violation, steps) {
+        true => Sight::Unseen(format!("shows {}", describe(violation, first))),
+        false => Sight::Unknown,
+    }
 }
 
 /// How a stop shows the violation, if it does.
@@ -177,5 +269,23 @@ fn describe(violation: &Violation, step: &Step) -> String {
         Some(Observation::Unreadable) => format!("{place}: {name} cannot be read"),
         Some(_) => format!("{place}: {name} is in scope"),
         None => format!("{place}: no {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_debugger_is_taken_at_its_habit_only_after_many_answers_that_were_all_the_same() {
+        let mut habit = Habit::default();
+        let unseen = Sight::Unseen(String::new());
+        (1..HABIT).for_each(|_| habit.add(&unseen));
+        habit.add(&Sight::Unknown);
+        assert_eq!(habit.expected(), None);
+        habit.add(&unseen);
+        assert!(matches!(habit.expected(), Some(Sight::Unseen(detail)) if detail.contains("8 others of this class")));
+        habit.add(&Sight::Seen(String::new()));
+        assert_eq!(habit.expected(), None);
     }
 }

@@ -5,11 +5,12 @@ use crate::confirm::Hearing;
 use crate::court::Court;
 use crate::dwarf;
 use crate::event::{Event, FoundEvent};
+use crate::glance::Charge;
 use crate::plan::Validation;
 use crate::run::Campaign;
 use std::cell::OnceCell;
 use trueline_check::{CheckError, CheckRun, Reference};
-use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Trace};
+use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Trace, Violation};
 use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, ReaderRecord, StoreError, UnitResult};
 use trueline_toolchain::{BuildError, Compiler, Limits};
 use trueline_trace::{TraceRequest, Vars};
@@ -233,18 +234,18 @@ impl Campaign<'_> {
     fn judge(&self, specimen: &Specimen<'_>, trial: &Trial<'_>, opt: OptLevel, run: &CheckRun) -> Vec<NewFinding> {
         let program = specimen.program;
         let Trial { compiler, reference, .. } = *trial;
-        let violations = collapse(&run.violations);
+        let class_of = |v: &Violation| class_of(&Fault::Violation(v.clone()), &compiler.id, program);
+        let charges: Vec<Charge<'_>> =
+            collapse(&run.violations).into_iter().map(|violation| Charge { violation, class: class_of(violation) }).collect();
         let court = Court::new(self, program, &trial.hearing, run, opt);
         let record: OnceCell<BuildRecord> = OnceCell::new();
         let mut findings = Vec::new();
-        for (index, violation) in violations.iter().copied().enumerate() {
-            let fault = Fault::Violation(violation.clone());
-            let class = class_of(&fault, &compiler.id, program);
-            let Some(records) = court.hear(&violations, index, &class) else {
+        for (index, Charge { violation, class }) in charges.iter().enumerate() {
+            let Some(records) = court.hear(&charges, index) else {
                 self.count_unconfirmed();
                 continue;
             };
-            let (is_first, keep) = self.ledger.keep(&class);
+            let (is_first, keep) = self.ledger.keep(class);
             let (before, after) = if keep {
                 (
                     trial.record.get_or_init(|| self.record(reference.binary(), program, &reference.commands)).clone(),
@@ -257,10 +258,11 @@ impl Campaign<'_> {
                 (true, Some(pc)) => dwarf::explain(&run.binary, pc, violation.variable.as_deref()),
                 _ => Vec::new(),
             };
-            let minimal = if is_first { self.minimal(specimen, compiler, opt, &class) } else { None };
+            let minimal = if is_first { self.minimal(specimen, compiler, opt, class) } else { None };
             let evidence =
                 Evidence { program: program.clone(), reference: before, optimized: after, readers: records.clone(), dwarf, minimal };
-            findings.push(NewFinding { finding: finding_of(fault, compiler, opt, &records), class, evidence });
+            let finding = finding_of(Fault::Violation((*violation).clone()), compiler, opt, &records);
+            findings.push(NewFinding { finding, class: class.clone(), evidence });
         }
         findings
     }

@@ -51,7 +51,7 @@ fn a_campaign_finds_confirms_and_does_nothing_twice() {
     assert!(!findings.is_empty(), "weave found nothing in {units} units");
     let asked = findings.iter().find(|f| f.finding.seen_by.contains(&Reader::Gdb) || f.finding.seen_by.contains(&Reader::Lldb));
     let asked = asked.expect("some finding is confirmed by a debugger");
-    // With a debugger here, none is taken on its class's word; the few that go unjudged are at places visited too often.
+    // With a debugger here, none goes without an answer; the few that go unjudged are at places visited too often.
     let unjudged = findings.iter().filter(|f| matches!(f.finding.fault, Fault::Violation(_)) && f.finding.verdict.is_none()).count();
     assert!(unjudged * 10 <= findings.len(), "{unjudged} of {} have no verdict", findings.len());
     let evidence = store.evidence(asked).unwrap().unwrap();

@@ -1,7 +1,7 @@
 //! The gdb and lldb engines on real programs, built by the real compilers.
 
 use std::path::PathBuf;
-use trueline_model::{FrameKind, Language, Line, Observation, OptLevel, Trace, VarKind};
+use trueline_model::{EngineKind, FrameKind, Language, Line, Observation, OptLevel, Trace, VarKind};
 use trueline_toolchain::{CompileRequest, Limits, Scratch, find_compiler};
 use trueline_trace::{Engine, GdbEngine, LldbEngine, NativeEngine, Residents, Spot, SpotRequest, TraceEnd, TraceError, TraceRequest};
 
@@ -247,4 +247,41 @@ fn a_debugger_that_stays_shows_at_an_address_what_it_shows_when_it_steps_there()
         }
         residents.dismiss();
     }
+}
+
+const BEGINNING: &str = r"
+volatile int in = 3, out;
+static inline __attribute__((always_inline)) int twice(int x) {
+  out = x;
+  return x * 2;
+}
+int main(void) {
+  int start = in;
+  out = 1;
+  int more = twice(start);
+  out = more;
+  return 0;
+}
+";
+
+#[test]
+fn what_lldb_reads_where_an_inlined_function_begins_has_every_view_that_stepping_shows() {
+    let Ok(engine) = LldbEngine::find() else { return println!("skipped: no lldb") };
+    let scratch = Scratch::new().unwrap();
+    let binary = build(&scratch, BEGINNING, OptLevel::O2, &[]);
+    let mut trace = Trace::default();
+    engine.trace(&request(binary.clone()), &mut trace).unwrap();
+    let view = |s: &trueline_model::Step| (s.line, s.frames.iter().map(|f| f.function.to_string()).collect::<Vec<_>>());
+    let pair = trace.steps.windows(2).find(|w| w[0].pc == w[1].pc).expect("lldb enters the inlined function without moving");
+    let residents = Residents::find(EngineKind::Lldb).unwrap().expect("lldb");
+    let spots = [Spot(pair[0].pc, 0)];
+    let request = SpotRequest { binary: &binary, args: &[], user_files: &["program.c".to_owned()], spots: &spots };
+    let read: Vec<_> = residents.look(&request).unwrap().steps;
+    let views: Vec<_> = read.iter().map(view).collect();
+    for step in pair {
+        assert!(views.contains(&view(step)), "{:?} is not among {views:?}", view(step));
+    }
+    let names = |i: usize| read[i].vars.iter().map(|v| v.name.to_string()).collect::<Vec<_>>();
+    assert!(names(0).contains(&"x".to_owned()) && names(1).contains(&"start".to_owned()), "{:?} {:?}", names(0), names(1));
+    residents.dismiss();
 }

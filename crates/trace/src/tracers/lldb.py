@@ -296,23 +296,29 @@ class Tracer:
         })
 
     def read(self, pc, place):
-        """What lldb has to say about an address of a program that does not run: line, inlined functions, names in scope."""
+        """What lldb has to say about an address of a program that does not run: line, inlined functions, names in scope; where
+        inlined functions begin, also as their callers see it, since that is what lldb shows first when it steps there."""
         entry = place.GetLineEntry()
         spec = entry.GetFileSpec()
         if not self.is_user(spec):
             return
-        frames, names = [], []
         line, file = entry.GetLine(), self.full(spec)
+        frames, names, begins = [], [[]], []
         block = place.GetBlock()
         while block.IsValid():
-            if not frames:
-                names += [[self.describe(value), "o"] for value in block.GetVariables(self.target, True, True, True)]
+            names[-1] += [[self.describe(value), "o"] for value in block.GetVariables(self.target, True, True, True)]
             if block.IsInlined():
                 frames.append([block.GetInlinedName(), 1, file, line])
                 line, file = block.GetInlinedCallSiteLine(), self.full(block.GetInlinedCallSiteFile())
+                names.append([])
+                ranges = range(block.GetNumRanges())
+                begins.append(any(block.GetRangeStartAddress(i).GetFileAddress() == pc for i in ranges))
             block = block.GetParent()
         frames.append([place.GetFunction().GetName() or "", 0, file, line])
-        emit({"file": self.full(spec), "line": entry.GetLine(), "pc": pc, "frames": frames, "vars": names})
+        for depth, (_, _, file, line) in enumerate(frames):
+            emit({"file": file, "line": line, "pc": pc, "frames": frames[depth:], "vars": names[depth]})
+            if depth < len(begins) and not begins[depth]:
+                break
 
     def look(self):
         """Stops at the spots only. One step after each stop: at the entry of an inlined function it goes in without moving."""
