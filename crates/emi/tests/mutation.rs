@@ -270,6 +270,25 @@ int main(void) {
 }
 
 #[test]
+fn a_program_with_many_values_is_counted_first_and_profiled_all_the_same() {
+    let Some(mutator) = mutator() else { return };
+    let dead: String = (0..70).map(|i| format!("  table[{}] = {i};\n", i % 40)).collect();
+    let source = format!(
+        "#include <stdio.h>\nint table[40];\nvoid never(void) {{\n{dead}}}\nint main(void) {{\n  int n = 3;\n  \
+         for (int i = 0; i < n; i++)\n    table[i] = i + 1;\n  if (n == 4)\n    never();\n  printf(\"%d\\n\", table[2]);\n  return 0;\n}}\n"
+    );
+    let made = mutator.variants(&program("many.c", &source), 2, 7).unwrap();
+    let reached = made.profile.visits.iter().filter_map(|(_, visit)| match visit {
+        Visit::Reached(hits, env) => Some((*hits, env.slots.len())),
+        Visit::Never => None,
+    });
+    let reached: Vec<_> = reached.collect();
+    assert!(made.profile.dead() >= 70, "{} dead points", made.profile.dead());
+    assert!(reached.iter().all(|(_, values)| *values > 0) && reached.iter().any(|(hits, _)| *hits == 3), "{reached:?}");
+    made.variants.iter().for_each(check);
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     let Some(mutator) = mutator() else { return };
     let seed = program("figure2.c", FIGURE_2);
