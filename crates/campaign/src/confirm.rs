@@ -4,7 +4,7 @@ use crate::glance::Posts;
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 use trueline_check::{CheckOptions, CheckRun, Checker, Reference};
-use trueline_model::{EngineKind, OptLevel, Policy, Reader, Violation};
+use trueline_model::{EngineKind, Policy, Reader, Violation};
 use trueline_store::ReaderRecord;
 
 /// A reader and the checker that asks it, made when first needed: starting a debugger takes a second.
@@ -98,32 +98,26 @@ pub struct Hearing<'r> {
 
 impl Hearing<'_> {
     /// Shows a build to every reader, each of which steps through it.
-    pub fn ask(&self, run: &CheckRun, opt: OptLevel) -> Vec<Testimony> {
-        self.ask_those(run, opt, |_| true)
+    pub fn ask(&self, run: &CheckRun) -> Vec<Testimony> {
+        self.ask_those(run, |_| true)
     }
 
     /// Reads a build natively by the other policies: the cheap half of [`Hearing::ask`].
-    pub fn ask_natives(&self, run: &CheckRun, opt: OptLevel) -> Vec<Testimony> {
-        self.ask_those(run, opt, |reader| matches!(reader, Reader::Native(_)))
+    pub fn ask_natives(&self, run: &CheckRun) -> Vec<Testimony> {
+        self.ask_those(run, |reader| matches!(reader, Reader::Native(_)))
     }
 
-    fn ask_those(&self, run: &CheckRun, opt: OptLevel, wanted: impl Fn(Reader) -> bool) -> Vec<Testimony> {
+    fn ask_those(&self, run: &CheckRun, wanted: impl Fn(Reader) -> bool) -> Vec<Testimony> {
         let seats = self.readers.seats.iter().zip(&self.rereads).filter(|(seat, _)| wanted(seat.reader));
-        seats.map(|(seat, reread)| Testimony { reader: seat.reader, violations: self.question(seat, reread, run, opt) }).collect()
+        seats.map(|(seat, reread)| Testimony { reader: seat.reader, violations: self.question(seat, reread, run) }).collect()
     }
 
-    fn question(
-        &self,
-        seat: &Seat,
-        reread: &OnceCell<Result<Reference, String>>,
-        run: &CheckRun,
-        opt: OptLevel,
-    ) -> Result<Vec<Violation>, String> {
+    fn question(&self, seat: &Seat, reread: &OnceCell<Result<Reference, String>>, run: &CheckRun) -> Result<Vec<Violation>, String> {
         let made = seat.checker.get_or_init(|| Checker::new(seat.options.clone()).map_err(|e| e.to_string()));
         let checker = made.as_ref().map_err(Clone::clone)?;
         let reference = reread.get_or_init(|| checker.reread(self.reference).map_err(|e| e.to_string()));
         let reference = reference.as_ref().map_err(Clone::clone)?;
-        Ok(checker.recheck(reference, run, opt).map_err(|e| e.to_string())?.violations)
+        Ok(checker.recheck(reference, run).map_err(|e| e.to_string())?.violations)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::plan::Confirm;
 use crate::run::Campaign;
 use std::cell::OnceCell;
 use trueline_check::CheckRun;
-use trueline_model::{EngineKind, OptLevel, Program, Violation};
+use trueline_model::{EngineKind, Program, Violation};
 use trueline_store::ReaderRecord;
 
 /// The hearing of one build; everything is asked once, and only when needed.
@@ -16,7 +16,6 @@ pub(crate) struct Court<'c, 'r> {
     program: &'c Program,
     hearing: &'c Hearing<'r>,
     run: &'c CheckRun,
-    opt: OptLevel,
     glances: OnceCell<Glances>,
     natives: OnceCell<Vec<Testimony>>,
     all: OnceCell<Vec<Testimony>>,
@@ -24,14 +23,8 @@ pub(crate) struct Court<'c, 'r> {
 
 impl<'c, 'r> Court<'c, 'r> {
     /// A court for one build.
-    pub(crate) fn new(
-        campaign: &'c Campaign<'c>,
-        program: &'c Program,
-        hearing: &'c Hearing<'r>,
-        run: &'c CheckRun,
-        opt: OptLevel,
-    ) -> Self {
-        Self { campaign, program, hearing, run, opt, glances: OnceCell::new(), natives: OnceCell::new(), all: OnceCell::new() }
+    pub(crate) fn new(campaign: &'c Campaign<'c>, program: &'c Program, hearing: &'c Hearing<'r>, run: &'c CheckRun) -> Self {
+        Self { campaign, program, hearing, run, glances: OnceCell::new(), natives: OnceCell::new(), all: OnceCell::new() }
     }
 
     /// What the readers say about one of the build's violations; `None` when the debuggers that were asked do not see it.
@@ -52,7 +45,7 @@ impl<'c, 'r> Court<'c, 'r> {
 
     /// Every reader steps through the build.
     fn step_through(&self, violation: &Violation, class: &str) -> Option<Vec<ReaderRecord>> {
-        let testimonies = self.all.get_or_init(|| self.hearing.ask(self.run, self.opt));
+        let testimonies = self.all.get_or_init(|| self.hearing.ask(self.run));
         for (reader, reason) in self.campaign.readers.silent(testimonies) {
             self.campaign.warn_once(&format!("{reader:?} could not be asked: {reason}"));
         }
@@ -81,7 +74,7 @@ impl<'c, 'r> Court<'c, 'r> {
         let mut records = vec![readers.screening(violation)];
         records.extend(seen.iter().cloned());
         if seen.iter().any(|r| !r.sees) {
-            let natives = self.natives.get_or_init(|| self.hearing.ask_natives(self.run, self.opt));
+            let natives = self.natives.get_or_init(|| self.hearing.ask_natives(self.run));
             records.extend(readers.records(violation, natives).into_iter().skip(1));
         }
         Some(records)

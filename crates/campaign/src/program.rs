@@ -237,7 +237,7 @@ impl Campaign<'_> {
         let class_of = |v: &Violation| class_of(&Fault::Violation(v.clone()), &compiler.id, program);
         let charges: Vec<Charge<'_>> =
             collapse(&run.violations).into_iter().map(|violation| Charge { violation, class: class_of(violation) }).collect();
-        let court = Court::new(self, program, &trial.hearing, run, opt);
+        let court = Court::new(self, program, &trial.hearing, run);
         let record: OnceCell<BuildRecord> = OnceCell::new();
         let mut findings = Vec::new();
         for (index, Charge { violation, class }) in charges.iter().enumerate() {

@@ -54,16 +54,8 @@ impl Default for CheckOptions {
 
 /// The -O0 side of a check: made once per program and compiler, used for every level.
 pub struct Reference {
-    binary: PathBuf,
-    info: DebugInfo,
+    ground: Arc<Ground>,
     digest: Digest,
-    facts: ReferenceFacts,
-    source: SourceFacts,
-    behaviour: Behaviour,
-    user_files: Vec<String>,
-    args: Vec<String>,
-    /// What the -O0 build was asked about so far.
-    watched: Mutex<Record>,
     /// CPU time of the compilation.
     pub compile_cpu: Duration,
     /// CPU time of the runs.
@@ -74,6 +66,19 @@ pub struct Reference {
     scratch: Option<Scratch>,
 }
 
+/// What is known of a -O0 build whoever reads it.
+struct Ground {
+    binary: PathBuf,
+    info: DebugInfo,
+    facts: ReferenceFacts,
+    source: SourceFacts,
+    behaviour: Behaviour,
+    user_files: Vec<String>,
+    args: Vec<String>,
+    /// What the build was asked about so far.
+    watched: Mutex<Record>,
+}
+
 impl Reference {
     /// The -O0 trace.
     pub fn digest(&self) -> &Digest {
@@ -82,17 +87,17 @@ impl Reference {
 
     /// What is known of the -O0 build.
     pub fn facts(&self) -> &ReferenceFacts {
-        &self.facts
+        &self.ground.facts
     }
 
     /// The -O0 binary, as long as this value lives.
     pub fn binary(&self) -> &Path {
-        &self.binary
+        &self.ground.binary
     }
 
     /// How the program ends and what it prints.
     pub fn behaviour(&self) -> &Behaviour {
-        &self.behaviour
+        &self.ground.behaviour
     }
 }
 
@@ -121,6 +126,7 @@ pub struct CheckRun {
     pub optimized: Arc<Digest>,
     /// The judged binary; a build of ours lives as long as this value.
     pub binary: PathBuf,
+    facts: Arc<OptimizedFacts>,
     /// Relaxed where the level or a flag allows other results.
     float_math: FloatMath,
     scratch: Option<Arc<Scratch>>,
@@ -171,29 +177,21 @@ impl Checker {
     ) -> Result<Reference, CheckError> {
         let info = DebugInfo::read(&binary)?;
         let behaviour = Behaviour::observe(&binary, &args, &self.options.limits)?;
+        let (digest, trace_cpu) = self.trace_reference(&binary, &user_files, &args)?;
+        let executed = executed_lines(&self.request(&binary, &user_files, &args))?.executed;
+        let facts = facts::of_reference(&info, by_base_name(executed), &source);
+        let ground = Arc::new(Ground { binary, info, facts, source, behaviour, user_files, args, watched: Mutex::default() });
+        Ok(Reference { ground, digest, compile_cpu: Duration::ZERO, trace_cpu, commands: Vec::new(), scratch: None })
+    }
+
+    fn trace_reference(&self, binary: &Path, user_files: &[String], args: &[String]) -> Result<(Digest, Duration), CheckError> {
         let mut digest = Digest::new(Role::Reference);
-        let summary = self.trace(&binary, &user_files, &args, &mut digest)?;
+        let summary = self.trace(binary, user_files, args, &mut digest)?;
         if summary.end == TraceEnd::CutOff {
             let reason = format!("makes more than {} steps at -O0; raise --max-steps or shorten it", self.options.max_steps);
             return Err(CheckError::BadProgram { reason });
         }
-        let executed = executed_lines(&self.request(&binary, &user_files, &args))?.executed;
-        let facts = facts::of_reference(&info, by_base_name(executed), &source);
-        Ok(Reference {
-            binary,
-            info,
-            digest,
-            facts,
-            source,
-            behaviour,
-            user_files,
-            watched: Mutex::default(),
-            args,
-            compile_cpu: Duration::ZERO,
-            trace_cpu: summary.cpu,
-            commands: Vec::new(),
-            scratch: None,
-        })
+        Ok((digest, summary.cpu))
     }
 
     /// Compiles at a level and judges that build. `extra_flags` go to this compilation only (pass bisection).
@@ -226,15 +224,15 @@ impl Checker {
     /// Reads the -O0 build of another checker again, with this one's engine and policy; nothing is compiled.
     /// The other value must outlive the new one.
     pub fn reread(&self, reference: &Reference) -> Result<Reference, CheckError> {
-        let mut again =
-            self.reference_of(reference.binary.clone(), reference.user_files.clone(), reference.args.clone(), reference.source.clone())?;
-        again.commands.clone_from(&reference.commands);
-        Ok(again)
+        let Ground { binary, user_files, args, .. } = &*reference.ground;
+        let (digest, trace_cpu) = self.trace_reference(binary, user_files, args)?;
+        let (ground, commands) = (Arc::clone(&reference.ground), reference.commands.clone());
+        Ok(Reference { ground, digest, compile_cpu: Duration::ZERO, trace_cpu, commands, scratch: None })
     }
 
     /// Judges the build of another checker's run again, with this one's engine and policy; nothing is compiled.
-    pub fn recheck(&self, reference: &Reference, run: &CheckRun, opt: OptLevel) -> Result<CheckRun, CheckError> {
-        let mut again = self.judge_binary(reference, &run.binary, opt, run.float_math)?;
+    pub fn recheck(&self, reference: &Reference, run: &CheckRun) -> Result<CheckRun, CheckError> {
+        let mut again = self.judge_trace(reference, &run.binary, Arc::clone(&run.facts), run.float_math)?;
         again.commands.clone_from(&run.commands);
         again.scratch.clone_from(&run.scratch);
         Ok(again)
@@ -305,17 +303,28 @@ impl Checker {
 
     fn judge_binary(&self, reference: &Reference, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<CheckRun, CheckError> {
         let info = DebugInfo::read(binary)?;
-        self.compare_behaviour(&reference.behaviour, binary, &reference.args, opt, float_math)?;
+        self.compare_behaviour(&reference.ground.behaviour, binary, &reference.ground.args, opt, float_math)?;
+        self.judge_trace(reference, binary, Arc::new(facts::of_optimized(&info)), float_math)
+    }
+
+    /// Traces and judges a build that is known to behave as the reference does.
+    fn judge_trace(
+        &self,
+        reference: &Reference,
+        binary: &Path,
+        optimized_facts: Arc<OptimizedFacts>,
+        float_math: FloatMath,
+    ) -> Result<CheckRun, CheckError> {
+        let ground = &*reference.ground;
         let mut optimized = Digest::new(Role::Optimized);
-        let summary = self.trace(binary, &reference.user_files, &reference.args, &mut optimized)?;
-        let optimized_facts = facts::of_optimized(&info);
+        let summary = self.trace(binary, &ground.user_files, &ground.args, &mut optimized)?;
         let summons = Summons::default();
         let mut case = Case {
             reference: &reference.digest,
             optimized: &optimized,
-            reference_facts: &reference.facts,
+            reference_facts: &ground.facts,
             optimized_facts: &optimized_facts,
-            source: &reference.source,
+            source: &ground.source,
             witness: &summons,
             float_math,
         };
@@ -324,11 +333,11 @@ impl Checker {
         let asked = summons.names();
         let (marked, mut record);
         if !asked.is_empty() {
-            let uninitialised = facts::uninitialised(binary, &reference.user_files);
-            marked = OptimizedFacts { uninitialised, ..optimized_facts.clone() };
+            let uninitialised = facts::uninitialised(binary, &ground.user_files);
+            marked = OptimizedFacts { uninitialised, ..(*optimized_facts).clone() };
             case.optimized_facts = &marked;
-            record = reference.watched.lock().unwrap_or_else(PoisonError::into_inner);
-            let watched = record.complete(&reference.info, &reference.binary, &reference.args, &self.options.limits, asked);
+            record = ground.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            let watched = record.complete(&ground.info, &ground.binary, &ground.args, &self.options.limits, asked);
             watched.map_err(|e| CheckError::Trace(e.into()))?;
             case.witness = &*record;
             judgement = judge(&case, wanted, self.options.strictness);
@@ -345,6 +354,7 @@ impl Checker {
             commands: Vec::new(),
             optimized: Arc::new(optimized),
             binary: binary.to_owned(),
+            facts: optimized_facts,
             float_math,
             scratch: None,
         })
@@ -387,7 +397,6 @@ impl Checker {
     }
 }
 
-/// Lines as digests name them: the two builds of a pair may come from different directories.
 /// CPU time that an optimized build may take: this many times what the reference took, and at least some seconds.
 const MOST_CPU_OVER_REFERENCE: u32 = 20;
 const LEAST_CPU: Duration = Duration::from_secs(3);
@@ -397,6 +406,7 @@ fn float_math(opt: OptLevel) -> FloatMath {
     if opt == OptLevel::Ofast { FloatMath::Relaxed } else { FloatMath::Exact }
 }
 
+/// Lines as digests name them: the two builds of a pair may come from different directories.
 fn by_base_name(lines: BTreeSet<LineKey>) -> BTreeSet<LineKey> {
     lines.into_iter().map(|l| LineKey { file: FileName::new(l.file.base()), line: l.line }).collect()
 }

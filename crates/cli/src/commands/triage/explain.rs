@@ -221,7 +221,7 @@ fn ask_readers(judge: &Judge, setting: &Setting, run: &CheckRun, fault: &Fault) 
             return Err(format!("the {engine} engine is not available"));
         }
         let again = checker.reread(reference).map_err(|e| e.to_string())?;
-        let run = checker.recheck(&again, run, setting.opt).map_err(|e| e.to_string())?;
+        let run = checker.recheck(&again, run).map_err(|e| e.to_string())?;
         Ok(run.violations.iter().any(|v| v.same_as(violation)))
     };
     let reading = |(reader, engine, policy)| match ask(engine, policy) {
