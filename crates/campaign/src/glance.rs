@@ -218,18 +218,18 @@ fn sight(violation: &Violation, steps: &[&Step], visits: u32) -> Sight {
 fn shows(violation: &Violation, step: &Step) -> Option<String> {
     let function = step.frames.first().is_some_and(|f| f.function == violation.function);
     let on_line = step.line == Some(violation.line);
-    let variable = || variable_of(violation, step);
+    let shows_variable = |wanted: fn(&Violation, &Observation) -> bool| {
+        variables_of(violation, step).any(|variable| wanted(violation, &variable.observation))
+    };
     let yes = match (violation.invariant, &violation.variable) {
         (Invariant::Line, _) => views(step).any(|(line, _)| line == Some(violation.line)),
         (Invariant::Backtrace, _) => views(step).any(|(line, frames)| {
             line == Some(violation.line) && frames.len() == violation.frames.len() && frames.iter().eq(violation.frames.iter())
         }),
-        (Invariant::Scope, _) | (Invariant::Consistency, Some(_)) => on_line && function && variable().is_some(),
+        (Invariant::Scope, _) | (Invariant::Consistency, Some(_)) => on_line && function && shows_variable(|_, _| true),
         (Invariant::Consistency, None) => step.frames.iter().any(|f| f.function == violation.function && f.line == Some(violation.line)),
-        (Invariant::Parameter | Invariant::Value, _) => {
-            function && variable().is_some_and(|v| matches!(&v.observation, Observation::Value(text) if has_value(violation, text)))
-        }
-        (Invariant::Dwarf, _) => variable().is_some_and(|v| v.observation == Observation::Unreadable),
+        (Invariant::Parameter | Invariant::Value, _) => function && shows_variable(has_value),
+        (Invariant::Dwarf, _) => shows_variable(|_, shown| *shown == Observation::Unreadable),
         (Invariant::Codegen, _) => false,
     };
     yes.then(|| describe(violation, step))
@@ -244,18 +244,18 @@ fn views(step: &Step) -> impl Iterator<Item = (Option<trueline_model::Line>, Vec
     })
 }
 
-fn variable_of<'s>(violation: &Violation, step: &'s Step) -> Option<&'s Variable> {
-    let name = violation.variable.as_ref()?;
-    step.vars.iter().find(|v| v.name == *name)
+/// The variables that the violation may be about: one of several that shadow one another, innermost first.
+fn variables_of<'s>(violation: &'s Violation, step: &'s Step) -> impl Iterator<Item = &'s Variable> {
+    step.vars.iter().filter(|v| violation.variable.as_ref() == Some(&v.name))
 }
 
 /// Whether a rendered value, or the part of an aggregate that the violation is about, is the one complained of.
-fn has_value(violation: &Violation, text: &str) -> bool {
-    let Some(wanted) = &violation.value else { return false };
+fn has_value(violation: &Violation, shown: &Observation) -> bool {
+    let (Some(wanted), Observation::Value(text)) = (&violation.value, shown) else { return false };
     let element = violation.why.as_deref().and_then(|w| w.strip_prefix("element ")?.split(' ').next()?.parse::<usize>().ok());
     match element {
         Some(index) => text.replace(['{', '}'], "").split(", ").nth(index) == Some(&**wanted),
-        None => text == &**wanted,
+        None => text == wanted,
     }
 }
 
@@ -264,7 +264,10 @@ fn describe(violation: &Violation, step: &Step) -> String {
     let line = step.line.map_or_else(|| "no line".to_owned(), |l| format!("line {l}"));
     let place = format!("{line} in {}", frames.join(" < "));
     let Some(name) = &violation.variable else { return place };
-    match variable_of(violation, step).map(|v| &v.observation) {
+    let mut shown: Vec<&Observation> = variables_of(violation, step).map(|v| &v.observation).collect();
+    // Of variables with one name, the one that is complained of.
+    shown.sort_by_key(|observation| !has_value(violation, observation));
+    match shown.first().copied() {
         Some(Observation::Value(value)) => format!("{place}: {name} = {value}"),
         Some(Observation::Unreadable) => format!("{place}: {name} cannot be read"),
         Some(_) => format!("{place}: {name} is in scope"),
@@ -287,5 +290,22 @@ mod tests {
         assert!(matches!(habit.expected(), Some(Sight::Unseen(detail)) if detail.contains("8 others of this class")));
         habit.add(&Sight::Seen(String::new()));
         assert_eq!(habit.expected(), None);
+    }
+
+    #[test]
+    fn of_variables_that_shadow_one_another_the_one_complained_of_counts() {
+        let step: Step = serde_json::from_str(
+            r#"{"step":0,"file":"a.c","line":7,"pc":64,"frames":[{"function":"main","kind":"real","file":"a.c","line":7}],"vars":[
+                {"name":"n","kind":"local","decl_line":6,"state":"optimized-out"},
+                {"name":"n","kind":"local","decl_line":4,"state":"value","value":"3"}]}"#,
+        )
+        .unwrap();
+        let complaint = |value: &str| -> Violation {
+            let document =
+                r#"{"invariant":"value","file":"a.c","line":7,"function":"main","frames":["main"],"variable":"n","value":"VALUE","pc":64}"#;
+            serde_json::from_str(&document.replace("VALUE", value)).unwrap()
+        };
+        assert_eq!(sight(&complaint("3"), &[&step], VISITS), Sight::Seen("line 7 in main: n = 3".to_owned()));
+        assert!(matches!(sight(&complaint("4"), &[&step], VISITS), Sight::Unseen(_)));
     }
 }

@@ -355,6 +355,24 @@ class Tracer:
             "frames": frames, "vars": self.variables(frame) if self.config["vars"] else [],
         })
 
+    def emit_views(self):
+        """A stop at a spot; where inlined functions begin, also as their callers see it, which stepping shows first."""
+        frame, frames = gdb.newest_frame(), self.frames()
+        for depth in range(len(frames)):
+            sal = frame.find_sal()
+            if sal.symtab is not None and self.is_user(sal.symtab):
+                self.emit_stop(frame, sal, frames[depth:])
+            if frame.type() != gdb.INLINE_FRAME or not self.begins(frame):
+                break
+            frame = frame.older()
+
+    def begins(self, frame):
+        """Whether the function of a frame starts at the frame's address."""
+        block = frame.block()
+        while block.function is None and block.superblock is not None:
+            block = block.superblock
+        return block.start == frame.pc()
+
     def read(self, pc):
         """What gdb has to say about an address of a program that does not run: line, inlined functions, names in scope."""
         sal = gdb.find_pc_line(pc)
@@ -404,10 +422,7 @@ class Tracer:
             if spot[1] == 0:
                 spot[0].enabled = False
             for _ in range(8):
-                frame = gdb.newest_frame()
-                sal = frame.find_sal()
-                if sal.symtab is not None and self.is_user(sal.symtab):
-                    self.emit_stop(frame, sal, self.frames())
+                self.emit_views()
                 self.run("step")
                 if self.ended() or gdb.newest_frame().pc() - self.bias != pc:
                     break

@@ -295,6 +295,21 @@ class Tracer:
             "frames": frames, "vars": self.variables(frame) if self.config["vars"] else [],
         })
 
+    def emit_views(self, thread):
+        """A stop at a spot; where inlined functions begin, also as their callers see it, which stepping shows first."""
+        frames = self.frames(thread)
+        for depth in range(len(frames)):
+            frame = thread.GetFrameAtIndex(depth)
+            entry = frame.GetLineEntry()
+            if self.is_user(entry.GetFileSpec()):
+                self.emit_stop(frame, entry, frames[depth:])
+            if not frame.IsInlined() or not self.begins(frame.GetFrameBlock(), frame.GetPC() - self.bias):
+                break
+
+    def begins(self, block, pc):
+        """Whether a block has a range that starts at an address."""
+        return any(block.GetRangeStartAddress(i).GetFileAddress() == pc for i in range(block.GetNumRanges()))
+
     def read(self, pc, place):
         """What lldb has to say about an address of a program that does not run: line, inlined functions, names in scope; where
         inlined functions begin, also as their callers see it, since that is what lldb shows first when it steps there."""
@@ -311,8 +326,7 @@ class Tracer:
                 frames.append([block.GetInlinedName(), 1, file, line])
                 line, file = block.GetInlinedCallSiteLine(), self.full(block.GetInlinedCallSiteFile())
                 names.append([])
-                ranges = range(block.GetNumRanges())
-                begins.append(any(block.GetRangeStartAddress(i).GetFileAddress() == pc for i in ranges))
+                begins.append(self.begins(block, pc))
             block = block.GetParent()
         frames.append([place.GetFunction().GetName() or "", 0, file, line])
         for depth, (_, _, file, line) in enumerate(frames):
@@ -351,10 +365,7 @@ class Tracer:
             if left[pc] == 0:
                 breakpoints[pc].SetEnabled(False)
             for _ in range(8):
-                frame = thread.GetFrameAtIndex(0)
-                entry = frame.GetLineEntry()
-                if self.is_user(entry.GetFileSpec()):
-                    self.emit_stop(frame, entry, self.frames(thread))
+                self.emit_views(thread)
                 thread.StepInto()
                 if self.ended() or thread.GetFrameAtIndex(0).GetPC() - self.bias != pc:
                     break
