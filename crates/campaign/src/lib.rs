@@ -11,6 +11,7 @@ mod court;
 mod dwarf;
 mod event;
 mod glance;
+mod judged;
 mod ledger;
 mod minimal;
 mod plan;

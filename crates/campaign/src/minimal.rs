@@ -2,8 +2,9 @@
 
 use crate::class::{class_of, collapse};
 use crate::plan::Minimize;
-use crate::program::{Specimen, Trouble};
+use crate::program::{Specimen, Trouble, trouble};
 use crate::run::Campaign;
+use trueline_check::Reference;
 use trueline_model::{Answer, Fault, Interesting, OptLevel, Program, SeamError};
 use trueline_store::Minimal;
 use trueline_toolchain::Compiler;
@@ -19,12 +20,10 @@ struct SameClass<'a> {
 
 impl SameClass<'_> {
     fn faults(&self, candidate: &Program) -> Vec<Fault> {
-        let run = self
-            .campaign
-            .reference(candidate, self.compiler)
-            .and_then(|reference| self.campaign.attempt(candidate, &reference, self.compiler, self.opt).map(|run| run.violations));
-        match run {
-            Ok(violations) => collapse(&violations).into_iter().cloned().map(Fault::Violation).collect(),
+        let check =
+            |reference: Reference| self.campaign.checker.check(candidate, &reference, self.compiler, self.opt, &[]).map_err(trouble);
+        match self.campaign.reference(candidate, self.compiler).and_then(check) {
+            Ok(run) => collapse(&run.violations).into_iter().cloned().map(Fault::Violation).collect(),
             Err(Trouble::Fault(fault)) => vec![*fault],
             Err(_) => Vec::new(),
         }

@@ -1,22 +1,17 @@
 //! One program with all its units: reference once per compiler, then each level.
 
-use crate::class::{class_of, collapse};
+use crate::class::class_of;
 use crate::confirm::Hearing;
-use crate::court::Court;
-use crate::dwarf;
 use crate::event::{Event, FoundEvent};
-use crate::glance::Charge;
+use crate::judged::{Judged, finding_of};
 use crate::plan::Validation;
 use crate::run::Campaign;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 use trueline_check::{CheckError, CheckRun, Reference};
-use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Trace, Violation};
-use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, ReaderRecord, StoreError, UnitResult};
-use trueline_toolchain::{BuildError, Compiler, Limits};
-use trueline_trace::{TraceRequest, Vars};
-
-/// Stops kept of a trace for a finding's page; programs here make a few hundred.
-const KEPT_STEPS: u64 = 1500;
+use trueline_model::{Fault, OptLevel, Program};
+use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, StoreError, UnitResult};
+use trueline_toolchain::{BuildError, Compiler};
 
 /// A program under test and where it comes from.
 #[derive(Clone, Copy)]
@@ -30,14 +25,23 @@ pub(crate) struct Specimen<'p> {
 }
 
 /// What is made once for all levels of a compiler.
-struct Trial<'t> {
-    compiler: &'t Compiler,
-    reference: &'t Reference,
-    hearing: Hearing<'t>,
+pub(crate) struct Trial<'t> {
+    pub compiler: &'t Compiler,
+    pub reference: &'t Reference,
+    pub hearing: Hearing<'t>,
     /// The -O0 build as pages show it, when one does.
-    record: OnceCell<BuildRecord>,
+    pub record: OnceCell<BuildRecord>,
+    /// The builds judged so far.
+    pub judged: RefCell<Vec<Rc<Judged>>>,
     /// The part of the reference's cost that each unit carries.
     share: f64,
+}
+
+/// A level's build, judged.
+struct Attempt {
+    run: CheckRun,
+    /// The earlier build that is the same file.
+    twin: Option<Rc<Judged>>,
 }
 
 /// How the work on a program ended.
@@ -63,7 +67,7 @@ pub(crate) enum Trouble {
     Fail(String),
 }
 
-fn trouble(error: CheckError) -> Trouble {
+pub(crate) fn trouble(error: CheckError) -> Trouble {
     match error {
         CheckError::CompilerCrashed { message, .. } => Trouble::Fault(Box::new(Fault::Crash { message })),
         CheckError::CompilerHung { seconds, .. } => Trouble::Fault(Box::new(Fault::Hang { seconds })),
@@ -104,6 +108,7 @@ impl Campaign<'_> {
                         hearing: self.readers.hearing(&reference),
                         reference: &reference,
                         record: OnceCell::new(),
+                        judged: RefCell::default(),
                         share: 1.0 / mine.len() as f64,
                     };
                     for unit in mine {
@@ -149,15 +154,15 @@ impl Campaign<'_> {
         }
     }
 
-    /// Builds and judges one level.
-    pub(crate) fn attempt(
-        &self,
-        program: &Program,
-        reference: &Reference,
-        compiler: &Compiler,
-        opt: OptLevel,
-    ) -> Result<CheckRun, Trouble> {
-        self.checker.check(program, reference, compiler, opt, &[]).map_err(trouble)
+    /// Builds one level and judges it, unless the same file was judged before.
+    fn attempt(&self, program: &Program, trial: &Trial<'_>, opt: OptLevel) -> Result<Attempt, Trouble> {
+        let build = self.checker.build(program, trial.reference, trial.compiler, opt, &[]).map_err(trouble)?;
+        let twin = trial.judged.borrow().iter().find(|judged| self.checker.is_same_case(&build, &judged.run)).cloned();
+        let run = match &twin {
+            Some(judged) => build.judged_as(&judged.run),
+            None => self.checker.judge_build(trial.reference, build).map_err(trouble)?,
+        };
+        Ok(Attempt { run, twin })
     }
 
     fn do_unit(
@@ -169,15 +174,15 @@ impl Campaign<'_> {
     ) -> Result<Progress, StoreError> {
         let Specimen { key, program, .. } = *specimen;
         let Trial { compiler, reference, share, .. } = *trial;
-        let mut attempt = self.attempt(program, reference, compiler, unit.opt);
+        let mut attempt = self.attempt(program, trial, unit.opt);
         if let Err(Trouble::Fail(reason)) = &attempt {
             if !self.fail(&program.name, unit, reason)? {
                 return Ok(Progress::Done);
             }
-            attempt = self.attempt(program, reference, compiler, unit.opt);
+            attempt = self.attempt(program, trial, unit.opt);
         }
         let is_doubtful = match &attempt {
-            Ok(run) => !run.violations.is_empty() && !*validated,
+            Ok(Attempt { run, .. }) => !run.violations.is_empty() && !*validated,
             // Wrong code from a program that is itself wrong is nobody's fault but the program's. A variant is as valid as its
             // seed if our mutation is right, which is not what a complaint about a compiler should rest on.
             Err(Trouble::Fault(fault)) => matches!(**fault, Fault::WrongCode { .. }) && (!*validated || key.mutation > 0),
@@ -193,7 +198,7 @@ impl Campaign<'_> {
         let base = reference.compile_cpu.as_secs_f64() * share;
         let trace_base = reference.trace_cpu.as_secs_f64() * share;
         let (result, findings) = match attempt {
-            Ok(run) => {
+            Ok(Attempt { run, twin }) => {
                 let compile_cpu = base + run.compile_cpu.as_secs_f64();
                 let result = UnitResult {
                     reference_steps: run.reference_steps,
@@ -201,7 +206,7 @@ impl Campaign<'_> {
                     cpu: compile_cpu + trace_base + run.trace_cpu.as_secs_f64(),
                     compile_cpu,
                 };
-                (result, self.judge(specimen, trial, unit.opt, &run))
+                (result, self.findings(specimen, trial, unit.opt, &run, twin))
             }
             Err(Trouble::Fault(fault)) => {
                 let command = reference.commands.first().map_or("", String::as_str);
@@ -228,62 +233,6 @@ impl Campaign<'_> {
         };
         self.finish(program, compiler, unit, result, findings)?;
         Ok(Progress::Done)
-    }
-
-    /// Turns violations into findings: asks the other readers where the plan wants it, keeps the evidence.
-    fn judge(&self, specimen: &Specimen<'_>, trial: &Trial<'_>, opt: OptLevel, run: &CheckRun) -> Vec<NewFinding> {
-        let program = specimen.program;
-        let Trial { compiler, reference, .. } = *trial;
-        let class_of = |v: &Violation| class_of(&Fault::Violation(v.clone()), &compiler.id, program);
-        let charges: Vec<Charge<'_>> =
-            collapse(&run.violations).into_iter().map(|violation| Charge { violation, class: class_of(violation) }).collect();
-        let court = Court::new(self, program, &trial.hearing, run);
-        let record: OnceCell<BuildRecord> = OnceCell::new();
-        let mut findings = Vec::new();
-        for (index, Charge { violation, class }) in charges.iter().enumerate() {
-            let Some(records) = court.hear(&charges, index) else {
-                self.count_unconfirmed();
-                continue;
-            };
-            let (is_first, keep) = self.ledger.keep(class);
-            let (before, after) = if keep {
-                (
-                    trial.record.get_or_init(|| self.record(reference.binary(), program, &reference.commands)).clone(),
-                    record.get_or_init(|| self.record(&run.binary, program, &run.commands)).clone(),
-                )
-            } else {
-                (command_only(&reference.commands), command_only(&run.commands))
-            };
-            let dwarf = match (keep, violation.pc) {
-                (true, Some(pc)) => dwarf::explain(&run.binary, pc, violation.variable.as_deref()),
-                _ => Vec::new(),
-            };
-            let minimal = if is_first { self.minimal(specimen, compiler, opt, class) } else { None };
-            let evidence =
-                Evidence { program: program.clone(), reference: before, optimized: after, readers: records.clone(), dwarf, minimal };
-            let finding = finding_of(Fault::Violation((*violation).clone()), compiler, opt, &records);
-            findings.push(NewFinding { finding, class: class.clone(), evidence });
-        }
-        findings
-    }
-
-    /// One build with its trace, for the finding's page. No trace is not worth losing the finding for.
-    fn record(&self, binary: &std::path::Path, program: &Program, commands: &[String]) -> BuildRecord {
-        let mut trace = Trace::default();
-        let request = TraceRequest {
-            user_files: vec![program.name.clone()],
-            policy: self.plan.policy,
-            vars: Vars::All,
-            max_steps: KEPT_STEPS,
-            limits: Limits::seconds(30),
-            ..TraceRequest::new(binary)
-        };
-        let traced = self.checker.engine().trace(&request, &mut trace);
-        if let Err(e) = &traced {
-            self.warn_once(&format!("no trace kept: {e}"));
-        }
-        let shortened = trace.steps.len() as u64 >= KEPT_STEPS;
-        BuildRecord { trace: trace.into(), shortened, ..command_only(commands) }
     }
 
     fn plain_finding(&self, fault: &Fault, program: &Program, compiler: &Compiler, opt: OptLevel, reference: &str) -> NewFinding {
@@ -379,25 +328,5 @@ impl Campaign<'_> {
                 Ok(Some(Progress::Done))
             }
         }
-    }
-}
-
-fn command_only(commands: &[String]) -> BuildRecord {
-    BuildRecord { command: commands.join("\n"), ..BuildRecord::default() }
-}
-
-fn finding_of(fault: Fault, compiler: &Compiler, opt: OptLevel, records: &[ReaderRecord]) -> Finding {
-    let readers = |sees: bool| -> Vec<Reader> { records.iter().filter(|r| r.sees == sees).map(|r| r.reader).collect() };
-    let readings: Vec<trueline_triage::Reading> =
-        records.iter().map(|r| trueline_triage::Reading { reader: r.reader, sees: Some(r.sees), reason: None }).collect();
-    let verdict = trueline_triage::judge(&readings).map(|(verdict, _)| verdict);
-    Finding {
-        fault,
-        compiler: compiler.id.clone(),
-        opt,
-        program: String::new(),
-        seen_by: readers(true),
-        not_seen_by: readers(false),
-        verdict,
     }
 }

@@ -1,5 +1,6 @@
 //! Whole campaigns with real compilers and debuggers on few seeds.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -103,6 +104,35 @@ fn merged_shards_equal_the_whole_unit_for_unit() {
         merged.merge_from(&path).unwrap();
     }
     assert_eq!(comparable(&merged), comparable(&whole));
+}
+
+#[test]
+fn levels_that_make_the_same_file_have_the_same_findings() {
+    let Ok(clang) = find_compiler("clang-16") else { return eprintln!("skipped: no clang-16") };
+    let dir = tempfile::tempdir().unwrap();
+    let told = |levels: &[OptLevel], name: &str| {
+        let mut plan = plan(7, 11);
+        plan.compilers = vec![clang.clone()];
+        plan.levels = levels.to_vec();
+        plan.confirm = Confirm::Spot;
+        let store = hunt(&plan, &dir.path().join(name));
+        assert_eq!(store.counts().unwrap().units_in("done"), 4 * levels.len() as u64);
+        let told = |f: &trueline_store::FindingRecord| {
+            let command = store.evidence(f).unwrap().unwrap().optimized.command;
+            assert!(command.contains(f.finding.opt.flag()), "{command}");
+            let sees = |reader| f.finding.seen_by.contains(&reader);
+            (f.finding.opt, format!("{:?} {:?} {:?} {:?}", f.program, f.finding.fault, sees(Reader::Gdb), sees(Reader::Lldb)))
+        };
+        store.findings().unwrap().iter().map(told).collect::<Vec<_>>()
+    };
+    // Threads finish in any order.
+    let at = |findings: &[(OptLevel, String)], opt| -> BTreeSet<String> {
+        findings.iter().filter(|(level, _)| *level == opt).map(|(_, told)| told.clone()).collect()
+    };
+    let (both, alone) = (told(&[OptLevel::Og, OptLevel::O1], "both.db"), told(&[OptLevel::O1], "alone.db"));
+    assert!(!alone.is_empty(), "weave found nothing");
+    assert_eq!(at(&both, OptLevel::Og), at(&both, OptLevel::O1));
+    assert_eq!(at(&both, OptLevel::O1), at(&alone, OptLevel::O1));
 }
 
 /// A compiler of our own making: a shell script in front of gcc.

@@ -1,5 +1,6 @@
 //! The checker: builds, traces, judges.
 
+use crate::build::{Compiled, LevelBuild, compile};
 use crate::codegen;
 use crate::debuginfo::DebugInfo;
 use crate::witness::{Record, Summons};
@@ -12,7 +13,7 @@ use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, Opt
 use trueline_oracle::{
     Case, Completeness, Digest, Dropped, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness, judge, measure,
 };
-use trueline_toolchain::{CompileRequest, Compiler, Limits, Scratch};
+use trueline_toolchain::{Compiler, Limits, Scratch};
 use trueline_trace::native::executed_lines;
 use trueline_trace::{Engine, TraceEnd, TraceRequest, TraceSummary, Vars, open_engine};
 
@@ -126,10 +127,10 @@ pub struct CheckRun {
     pub optimized: Arc<Digest>,
     /// The judged binary; a build of ours lives as long as this value.
     pub binary: PathBuf,
-    facts: Arc<OptimizedFacts>,
+    pub(crate) facts: Arc<OptimizedFacts>,
     /// Relaxed where the level or a flag allows other results.
-    float_math: FloatMath,
-    scratch: Option<Arc<Scratch>>,
+    pub(crate) float_math: FloatMath,
+    pub(crate) scratch: Option<Arc<Scratch>>,
 }
 
 /// Compiles, traces and judges.
@@ -158,7 +159,7 @@ impl Checker {
     /// Compiles at -O0, runs and traces that build.
     pub fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, CheckError> {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
-        let (binary, compile_cpu, command) = self.compile(program, compiler, OptLevel::O0, &[], &scratch)?;
+        let (binary, compile_cpu, command) = self.compile_reference(program, compiler, &scratch)?;
         let user_files = vec![program.name.clone()];
         let source = SourceFacts::of(&program.name, &program.source);
         let mut reference = self.reference_of(binary, user_files, self.options.args.clone(), source)?;
@@ -203,21 +204,43 @@ impl Checker {
         opt: OptLevel,
         extra_flags: &[String],
     ) -> Result<CheckRun, CheckError> {
+        self.judge_build(reference, self.build(program, reference, compiler, opt, extra_flags)?)
+    }
+
+    /// Compiles at a level, for those who want to know more before the build is judged.
+    pub fn build<'a>(
+        &self,
+        program: &'a Program,
+        reference: &Reference,
+        compiler: &'a Compiler,
+        opt: OptLevel,
+        extra_flags: &[String],
+    ) -> Result<LevelBuild<'a>, CheckError> {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
-        let (binary, compile_cpu, command) = self.compile(program, compiler, opt, extra_flags, &scratch)?;
-        let fast = opt == OptLevel::Ofast || self.flags(program, extra_flags).iter().any(|f| f == "-ffast-math" || f == "-Ofast");
+        // The reference's own copy: the path is part of the debug information, and with it the same code is the same file.
+        let source = reference.scratch.as_ref().unwrap_or(&scratch).join(&program.name);
+        let flags = self.flags(program, extra_flags);
+        let fast = opt == OptLevel::Ofast || flags.iter().any(|f| f == "-ffast-math" || f == "-Ofast");
         let float_math = if fast { FloatMath::Relaxed } else { FloatMath::Exact };
-        let mut run = self.judge_binary(reference, &binary, opt, float_math)?;
-        run.compile_cpu = compile_cpu;
-        run.commands.push(command);
-        let scratch = Arc::new(scratch);
-        run.scratch = Some(Arc::clone(&scratch));
-        if self.options.invariants.contains(&Invariant::Codegen) && compiler.id.kind != CompilerKind::Rustc {
-            let flags = self.flags(program, extra_flags);
-            let source = scratch.join(&program.name);
-            let request = codegen::Request { program, source: &source, compiler, opt, flags: &flags, binary: &binary };
-            run.violations.extend(codegen::compare(&request, &scratch, &mut run.compile_cpu)?);
+        let (binary, cpu, command) = compile(program, compiler, opt, &flags, &source, &scratch)?;
+        Ok(LevelBuild { program, compiler, opt, float_math, flags, source, binary, command, cpu, scratch: Arc::new(scratch) })
+    }
+
+    /// Whether what is known of an earlier build holds for this one as well: they are the same file, and nothing is asked
+    /// that needs more than the file.
+    pub fn is_same_case(&self, build: &LevelBuild<'_>, earlier: &CheckRun) -> bool {
+        !self.options.invariants.contains(&Invariant::Codegen) && build.is_same_as(earlier)
+    }
+
+    /// Judges a build.
+    pub fn judge_build(&self, reference: &Reference, build: LevelBuild<'_>) -> Result<CheckRun, CheckError> {
+        let mut run = self.judge_binary(reference, &build.binary, build.opt, build.float_math)?;
+        run.compile_cpu = build.cpu;
+        if self.options.invariants.contains(&Invariant::Codegen) && build.compiler.id.kind != CompilerKind::Rustc {
+            run.violations.extend(codegen::compare(&build, &mut run.compile_cpu)?);
         }
+        run.commands.push(build.command);
+        run.scratch = Some(build.scratch);
         Ok(run)
     }
 
@@ -271,7 +294,7 @@ impl Checker {
     /// Compiles at -O0 and runs that build, without tracing it: all that wrong code is compared with.
     pub fn expected_behaviour(&self, program: &Program, compiler: &Compiler) -> Result<Behaviour, CheckError> {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
-        let (binary, ..) = self.compile(program, compiler, OptLevel::O0, &[], &scratch)?;
+        let (binary, ..) = self.compile_reference(program, compiler, &scratch)?;
         Behaviour::observe(&binary, &self.options.args, &self.options.limits)
     }
 
@@ -360,24 +383,12 @@ impl Checker {
         })
     }
 
-    fn flags(&self, program: &Program, extra: &[String]) -> Vec<String> {
-        program.cflags.iter().chain(&self.options.cflags).chain(extra).cloned().collect()
+    fn compile_reference(&self, program: &Program, compiler: &Compiler, scratch: &Scratch) -> Result<Compiled, CheckError> {
+        compile(program, compiler, OptLevel::O0, &self.flags(program, &[]), &scratch.join(&program.name), scratch)
     }
 
-    fn compile(
-        &self,
-        program: &Program,
-        compiler: &Compiler,
-        opt: OptLevel,
-        extra: &[String],
-        scratch: &Scratch,
-    ) -> Result<(PathBuf, Duration, String), CheckError> {
-        let source = scratch.write(&program.name, &program.source).map_err(CheckError::io(format!("cannot write {}", program.name)))?;
-        let output = scratch.join(format!("build{opt}"));
-        let request = CompileRequest::new(source, program.language, opt, output).flags(self.flags(program, extra));
-        let build = compiler.compile(&request).map_err(|e| CheckError::build(e, opt))?;
-        let command = build.command.replace(&format!("{}/", scratch.path().display()), "");
-        Ok((build.binary, build.cpu, command))
+    fn flags(&self, program: &Program, extra: &[String]) -> Vec<String> {
+        program.cflags.iter().chain(&self.options.cflags).chain(extra).cloned().collect()
     }
 
     fn request(&self, binary: &Path, user_files: &[String], args: &[String]) -> TraceRequest {

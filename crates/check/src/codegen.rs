@@ -1,36 +1,28 @@
 //! `-g` must not change code: the executable sections with and without it, and gcc's own -fcompare-debug.
 
 use crate::CheckError;
+use crate::build::LevelBuild;
 use object::{Object, ObjectSection, SectionKind};
 use std::path::Path;
 use std::sync::Arc;
-use trueline_model::{CompilerKind, FileName, Invariant, Line, OptLevel, Program, Violation};
-use trueline_toolchain::{BuildError, CompileRequest, Compiler, DebugInfo, Scratch};
+use trueline_model::{CompilerKind, FileName, Invariant, Line, Program, Violation};
+use trueline_toolchain::{BuildError, CompileRequest, DebugInfo};
 
-/// What to compare.
-pub(crate) struct Request<'a> {
-    pub program: &'a Program,
-    pub source: &'a Path,
-    pub compiler: &'a Compiler,
-    pub opt: OptLevel,
-    pub flags: &'a [String],
-    /// The build with debug information.
-    pub binary: &'a Path,
+/// Builds without `-g` beside the build with it and compares; the CPU time goes to `cpu`.
+pub(crate) fn compare(with: &LevelBuild<'_>, cpu: &mut std::time::Duration) -> Result<Option<Violation>, CheckError> {
+    let compile = again(with, "without-g").debug(DebugInfo::None);
+    let without = with.compiler.compile(&compile).map_err(|e| CheckError::build(e, with.opt))?;
+    *cpu += without.cpu;
+    let difference = match difference(&with.binary, &without.binary)? {
+        Some(why) => Some(why),
+        None => compare_debug(with, cpu)?,
+    };
+    Ok(difference.map(|why| violation(with.program, &why)))
 }
 
-/// Builds without `-g` into `scratch` and compares; the CPU time goes to `cpu`.
-pub(crate) fn compare(request: &Request<'_>, scratch: &Scratch, cpu: &mut std::time::Duration) -> Result<Option<Violation>, CheckError> {
-    let output = scratch.join("without-g");
-    let compile = CompileRequest::new(request.source, request.program.language, request.opt, &output)
-        .flags(request.flags.iter().cloned())
-        .debug(DebugInfo::None);
-    let build = request.compiler.compile(&compile).map_err(|e| CheckError::build(e, request.opt))?;
-    *cpu += build.cpu;
-    let difference = match difference(request.binary, &build.binary)? {
-        Some(why) => Some(why),
-        None => compare_debug(request, scratch, cpu)?,
-    };
-    Ok(difference.map(|why| violation(request.program, &why)))
+/// The request that made a build, for another file.
+fn again(build: &LevelBuild<'_>, name: &str) -> CompileRequest {
+    CompileRequest::new(&build.source, build.program.language, build.opt, build.scratch.join(name)).flags(build.flags.iter().cloned())
 }
 
 fn violation(program: &Program, why: &str) -> Violation {
@@ -83,16 +75,13 @@ fn code_of(binary: &Path) -> Result<Code, CheckError> {
 }
 
 /// gcc compiles twice by itself and compares its final intermediate code, which sees more than the bytes.
-fn compare_debug(request: &Request<'_>, scratch: &Scratch, cpu: &mut std::time::Duration) -> Result<Option<String>, CheckError> {
-    if request.compiler.id.kind != CompilerKind::Gcc {
+fn compare_debug(build: &LevelBuild<'_>, cpu: &mut std::time::Duration) -> Result<Option<String>, CheckError> {
+    if build.compiler.id.kind != CompilerKind::Gcc {
         return Ok(None);
     }
-    let compile = CompileRequest::new(request.source, request.program.language, request.opt, scratch.join("compare-debug"))
-        .flags(request.flags.iter().cloned())
-        .flags(["-fcompare-debug"]);
-    match request.compiler.compile(&compile) {
-        Ok(build) => {
-            *cpu += build.cpu;
+    match build.compiler.compile(&again(build, "compare-debug").flags(["-fcompare-debug"])) {
+        Ok(compared) => {
+            *cpu += compared.cpu;
             Ok(None)
         }
         Err(BuildError::Refused { message, .. }) if message.contains("-fcompare-debug") => {
@@ -100,6 +89,6 @@ fn compare_debug(request: &Request<'_>, scratch: &Scratch, cpu: &mut std::time::
         }
         // A refusal for another reason says nothing about debug information.
         Err(BuildError::Refused { .. }) => Ok(None),
-        Err(error) => Err(CheckError::build(error, request.opt)),
+        Err(error) => Err(CheckError::build(error, build.opt)),
     }
 }

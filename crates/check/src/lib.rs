@@ -13,6 +13,7 @@
 //!
 //! Deliberately absent: what an invariant is (`oracle`), how a debugger steps (`trace`), printing (`cli`).
 
+mod build;
 mod checker;
 mod codegen;
 mod debuginfo;
@@ -28,6 +29,7 @@ pub fn read_debug_info(binary: &std::path::Path) -> Option<usize> {
     Some(debuginfo::DebugInfo::read(binary).ok()?.functions.len())
 }
 
+pub use build::LevelBuild;
 pub use checker::{CheckOptions, CheckRun, Checker, Reference};
 pub use error::CheckError;
 pub use plain::Behaviour;

@@ -1,0 +1,138 @@
+//! From violations to findings: what the readers say about a build, and the evidence that is kept of it. Levels at
+//! which a compiler made the same file share all that was found out about it; each has its findings all the same.
+
+use crate::class::{class_of, collapse};
+use crate::court::Court;
+use crate::dwarf;
+use crate::glance::Charge;
+use crate::program::{Specimen, Trial};
+use crate::run::Campaign;
+use std::cell::OnceCell;
+use std::path::Path;
+use std::rc::Rc;
+use trueline_check::CheckRun;
+use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Trace, Violation};
+use trueline_store::{BuildRecord, Evidence, NewFinding, ReaderRecord};
+use trueline_toolchain::{Compiler, Limits};
+use trueline_trace::{TraceRequest, Vars};
+
+/// Stops kept of a trace for a finding's page; programs here make a few hundred.
+const KEPT_STEPS: u64 = 1500;
+
+/// A build with all that was found out about it.
+pub(crate) struct Judged {
+    /// What the screening engine found; keeps the file.
+    pub run: CheckRun,
+    heard: Vec<Heard>,
+    /// The build as pages show it, when one does.
+    record: OnceCell<BuildRecord>,
+}
+
+/// A violation and what its hearing came to.
+struct Heard {
+    violation: Violation,
+    class: String,
+    /// What the readers say; `None` when the debuggers that were asked do not see it.
+    records: Option<Vec<ReaderRecord>>,
+}
+
+impl Campaign<'_> {
+    /// Turns violations into findings: asks the other readers where the plan wants it and nobody did before, keeps the evidence.
+    pub(crate) fn findings(
+        &self,
+        specimen: &Specimen<'_>,
+        trial: &Trial<'_>,
+        opt: OptLevel,
+        run: &CheckRun,
+        twin: Option<Rc<Judged>>,
+    ) -> Vec<NewFinding> {
+        let program = specimen.program;
+        let Trial { compiler, reference, .. } = *trial;
+        let judged = twin.unwrap_or_else(|| {
+            let judged = Rc::new(self.hear(program, trial, run));
+            trial.judged.borrow_mut().push(Rc::clone(&judged));
+            judged
+        });
+        let mut findings = Vec::new();
+        for Heard { violation, class, records } in &judged.heard {
+            let Some(records) = records else {
+                self.count_unconfirmed();
+                continue;
+            };
+            let (is_first, keep) = self.ledger.keep(class);
+            let (before, after) = if keep {
+                let before = trial.record.get_or_init(|| self.record(reference.binary(), program));
+                let after = judged.record.get_or_init(|| self.record(&run.binary, program));
+                (before.clone(), after.clone())
+            } else {
+                (BuildRecord::default(), BuildRecord::default())
+            };
+            let dwarf = match (keep, violation.pc) {
+                (true, Some(pc)) => dwarf::explain(&run.binary, pc, violation.variable.as_deref()),
+                _ => Vec::new(),
+            };
+            let minimal = if is_first { self.minimal(specimen, compiler, opt, class) } else { None };
+            let evidence = Evidence {
+                program: program.clone(),
+                reference: BuildRecord { command: reference.commands.join("\n"), ..before },
+                optimized: BuildRecord { command: run.commands.join("\n"), ..after },
+                readers: records.clone(),
+                dwarf,
+                minimal,
+            };
+            let finding = finding_of(Fault::Violation(violation.clone()), compiler, opt, records);
+            findings.push(NewFinding { finding, class: class.clone(), evidence });
+        }
+        findings
+    }
+
+    /// Asks the readers about every violation of a build.
+    fn hear(&self, program: &Program, trial: &Trial<'_>, run: &CheckRun) -> Judged {
+        let class_of = |v: &Violation| class_of(&Fault::Violation(v.clone()), &trial.compiler.id, program);
+        let charges: Vec<Charge<'_>> =
+            collapse(&run.violations).into_iter().map(|violation| Charge { violation, class: class_of(violation) }).collect();
+        let court = Court::new(self, program, &trial.hearing, run);
+        let heard = |(index, charge): (usize, &Charge<'_>)| Heard {
+            violation: charge.violation.clone(),
+            class: charge.class.clone(),
+            records: court.hear(&charges, index),
+        };
+        Judged { heard: charges.iter().enumerate().map(heard).collect(), run: run.clone(), record: OnceCell::new() }
+    }
+
+    /// The trace of one build, for the finding's page. No trace is not worth losing the finding for.
+    fn record(&self, binary: &Path, program: &Program) -> BuildRecord {
+        let mut trace = Trace::default();
+        let request = TraceRequest {
+            user_files: vec![program.name.clone()],
+            policy: self.plan.policy,
+            vars: Vars::All,
+            max_steps: KEPT_STEPS,
+            limits: Limits::seconds(30),
+            ..TraceRequest::new(binary)
+        };
+        let traced = self.checker.engine().trace(&request, &mut trace);
+        if let Err(e) = &traced {
+            self.warn_once(&format!("no trace kept: {e}"));
+        }
+        let shortened = trace.steps.len() as u64 >= KEPT_STEPS;
+        BuildRecord { trace: trace.into(), shortened, ..BuildRecord::default() }
+    }
+}
+
+/// A finding with the verdict that its readers' records lead to.
+pub(crate) fn finding_of(fault: Fault, compiler: &Compiler, opt: OptLevel, records: &[ReaderRecord]) -> Finding {
+    let readers = |sees: bool| -> Vec<Reader> { records.iter().filter(|r| r.sees == sees).map(|r| r.reader).collect() };
+    let readings: Vec<trueline_triage::Reading> =
+        records.iter().map(|r| trueline_triage::Reading { reader: r.reader, sees: Some(r.sees), reason: None }).collect();
+    let verdict = trueline_triage::judge(&readings).map(|(verdict, _)| verdict);
+    Finding {
+        fault,
+        compiler: compiler.id.clone(),
+        opt,
+        program: String::new(),
+        seen_by: readers(true),
+        not_seen_by: readers(false),
+        verdict,
+    }
+}
