@@ -6,12 +6,13 @@ it. Resumable: finished runs are lines of the log. Distinct is counted twice: by
 statement, shape of the fault) and by guilty pass (compiler, invariant, pass), for which the first findings of each class
 are explained by `trueline triage`. The CPU of triage is no part of the budget.
 
-usage: hunt-generators.py [--runs 10] [--budget CPU-SECONDS] [--per-class 2] [--variants 4] [--trueline PATH] [--log FILE] [GENERATOR[+mutate]...]
+usage: hunt-generators.py [--runs 10] [--first 0] [--budget CPU-SECONDS] [--per-class 2] [--variants 4] [--trueline PATH] [--log FILE] [GENERATOR[+mutate]...]
 """
 import argparse, json, math, os, re, shutil, sqlite3, statistics, subprocess, tempfile
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--runs", type=int, default=10)
+parser.add_argument("--first", type=int, default=0, help="number of the first run; runs of other numbers have other programs")
 parser.add_argument("--budget", type=float, default=60.0)
 parser.add_argument("--slice", type=int, default=1, help="programs per slice")
 parser.add_argument("--per-class", type=int, default=2, help="findings of each class that are explained; 0 for none")
@@ -86,7 +87,7 @@ def mann_whitney(a, b):
 
 
 done = [json.loads(line) for line in open(args.log)] if os.path.exists(args.log) else []
-for number in range(args.runs):
+for number in range(args.first, args.first + args.runs):
     for source in sources:
         if not any(d["source"] == source and d["run"] == number for d in done):
             done.append(one_run(source, number))

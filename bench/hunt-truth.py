@@ -8,11 +8,16 @@ parameter  -O0 instrumentation: the variable is printed before every statement o
 value      the same for a local variable
 backtrace  -O0 instrumentation: entry and exit of functions keep a stack, every statement prints it; the shown frame is
            never on it at that line
+self       a row of the line table (llvm-dwarfdump) puts the address on that line, binutils' addr2line in that function (of a
+           variable: gdb's `info scope` lists it there), and in the source text the line is outside the function (the block)
+dwarf      llvm-dwarfdump's text of the location in force, by the rules of DWARF 5, 2.5.1: an operator that wants two
+           values of one type meets two types, or too few values; or gdb, when the program comes by, is told to divide by zero
 
-Findings about arrays and about lines the instrumentation cannot reach are left open and counted as such.
-usage: hunt-truth.py DB [--per-invariant 50] [--seed 1]     (needs gcc, gcov and the zstd command)
+Findings about arrays and about lines the instrumentation cannot reach are left open and counted as such. The last two need the
+optimized build, which is made again by the finding's command.
+usage: hunt-truth.py DB [--per-invariant 50] [--seed 1]     (needs gcc, gcov, gdb, binutils, llvm-dwarfdump and the zstd command)
 """
-import argparse, collections, json, os, random, re, sqlite3, subprocess, tempfile
+import argparse, collections, json, os, random, re, shlex, shutil, sqlite3, subprocess, tempfile
 
 parser = argparse.ArgumentParser()
 parser.add_argument("db")
@@ -151,10 +156,17 @@ def leaf_of(lines, declaration, name, index):
     return leaves[index] if index < len(leaves) else None
 
 
+def declaration_of(lines, name, seen_on):
+    """The line that declares a variable as seen on a line: the innermost of several that shadow one another."""
+    declares = rf"^\s+(?:for \()?(?!return\b|goto\b)(?:unsigned |signed |const |volatile |struct )*\w+ \**{name}\b(?: =|;|\[)"
+    inner = [n for n, l in enumerate(lines, 1) if re.search(declares, l) and n <= seen_on <= block_of(lines, n)[1]]
+    return inner[-1] if inner else next((n for n, l in enumerate(lines, 1) if re.search(rf"\b{name}\b", l)), None)
+
+
 def judge_value(program, v, work):
     lines = program["source"].split("\n")
     name = v["variable"]
-    declared = next((n for n, l in enumerate(lines, 1) if re.search(rf"\b{name}\b", l)), None)
+    declared = declaration_of(lines, name, v["line"])
     if declared is None or "{" in str(v.get("value")):
         return None
     shown = name
@@ -206,15 +218,106 @@ def judge_backtrace(program, v, work):
     return bool(set(v["frames"]) - active) if active else None
 
 
-JUDGES = {"line": judge_line, "scope": judge_scope, "parameter": judge_value, "value": judge_value, "backtrace": judge_backtrace}
-rows = base.execute("SELECT id, kind, document FROM findings").fetchall()
+DWARFDUMP = next((d for d in ["llvm-dwarfdump", "llvm-dwarfdump-16"] if shutil.which(d)), "llvm-dwarfdump")
+
+
+def rebuild(program, v, work):
+    """The optimized build, by the command of the finding."""
+    with open(os.path.join(work, program["name"]), "w") as out:
+        out.write(program["source"])
+    command = shlex.split(blob(v["evidence"])["optimized"]["command"])
+    run(command, work)
+    return command[command.index("-o") + 1]
+
+
+def judge_self(program, v, work):
+    binary, lines = rebuild(program, v, work), program["source"].split("\n")
+    # Two lines per frame, innermost first: the function and where it stands, callers of inlined functions at their calls.
+    frames = run(["addr2line", "-fie", binary, hex(v["pc"])], work).stdout.split("\n")
+    places = [(name, int(re.search(r":(\d+)", place).group(1))) for name, place in zip(frames[::2], frames[1::2]) if re.search(r":\d+", place)]
+    # Several rows may stand at one address, of which addr2line knows the last alone.
+    rows = re.findall(rf"^{v['pc']:#018x} +(\d+) .* is_stmt", run([DWARFDUMP, "--debug-line", binary], work).stdout, re.M)
+    places += [(frames[0], int(line)) for line in rows]
+    if not v.get("variable"):
+        owner, start = function_of(lines, v["line"])
+        inside = owner == v["function"] and v["line"] <= block_of(lines, start + 1)[1]
+        # A caller that was not inlined stands where it called, which this address does not tell.
+        return not inside if (v["function"], v["line"]) in places else None
+    scope = run(["gdb", "-nx", "-batch", "-ex", f"info scope *{v['pc']:#x}", binary], work).stdout
+    declared = [n for n, l in enumerate(lines, 1) if re.search(rf"\b{v['variable']}\b(?: =|;|\[)", l)]
+    if not declared or (v["function"], v["line"]) not in places or not re.search(rf"Symbol {v['variable']} ", scope):
+        return None
+    first, last = block_of(lines, declared[0])
+    return not first <= v["line"] <= last
+
+
+BINARY = "and or xor plus minus mul div mod eq ge gt le lt ne".split()
+
+
+def is_ill_formed(expression):
+    """Whether following the operators of an expression, types alone, fails by DWARF 5, 2.5.1; None at an operator not known here."""
+    stack = []
+    for operation in re.findall(r"DW_OP_\w+(?:\s\((?:0x)?[0-9a-f]+\)(?:\s\"[^\"]*\")?)?", expression):
+        name = re.match(r"DW_OP_(\w+)", operation).group(1)
+        wanted = 2 if name in BINARY or name in ("shl", "shr", "shra") else 1 if name in ("convert", "stack_value", "plus_uconst", "dup", "neg", "not", "abs", "deref") else 0
+        if len(stack) < wanted:
+            return True
+        if re.fullmatch(r"lit\d+|const\w+|breg\w+|addrx?|fbreg|call_frame_cfa", name):
+            stack.append("generic")
+        elif re.fullmatch(r"reg\w+", name):
+            stack.append("register")
+        elif name == "convert":
+            base = re.search(r"\((?:0x)?([0-9a-f]+)\)", operation).group(1)
+            stack[-1] = "generic" if int(base, 16) == 0 else base
+        elif name in BINARY:
+            right, left = stack.pop(), stack.pop()
+            if left != right:
+                return True
+            stack.append("generic" if name in BINARY[8:] else left)
+        elif name in ("shl", "shr", "shra"):
+            stack.pop()
+        elif name == "dup":
+            stack.append(stack[-1])
+        elif name == "deref":
+            stack[-1] = "generic"
+        elif name in ("stack_value", "piece"):
+            # A location description ends here; the next one starts with nothing.
+            stack = [] if name == "piece" else stack
+        elif name not in ("plus_uconst", "neg", "not", "abs"):
+            return None
+    return False
+
+
+def judge_dwarf(program, v, work):
+    binary = rebuild(program, v, work)
+    text = run([DWARFDUMP, "--name", v["variable"], binary], work).stdout
+    ranges = re.findall(r"\[(0x[0-9a-f]+), (0x[0-9a-f]+)\): (DW_OP.*?)\)?$", text, re.M)
+    answers = {is_ill_formed(e) for low, high, e in ranges if int(low, 16) <= v["pc"] < int(high, 16)}
+    if not answers:
+        # One location for the whole of a scope; which of several scopes it is this text does not tell.
+        answers = {is_ill_formed(e) for e in re.findall(r"DW_AT_location\t\((DW_OP.*)\)$", text, re.M)}
+    if answers == {False}:
+        return divides_by_zero(v, binary, work)
+    return answers.pop() if len(answers) == 1 else None
+
+
+def divides_by_zero(v, binary, work):
+    main = next(line.split()[0] for line in run(["nm", binary], work).stdout.split("\n") if line.endswith(" T main"))
+    spot = f"break *((unsigned long)&main - 0x{main} + {v['pc']:#x})"
+    words = ["gdb", "-nx", "-batch", "-ex", "starti", "-ex", spot, "-ex", "continue", "-ex", f"print {v['variable']}", binary]
+    return "Division by zero" in run(words, work).stderr
+
+
+JUDGES = {"line": judge_line, "scope": judge_scope, "parameter": judge_value, "value": judge_value, "backtrace": judge_backtrace,
+          "self": judge_self, "dwarf": judge_dwarf}
+rows = base.execute("SELECT id, kind, document, evidence FROM findings").fetchall()
 random.Random(args.seed).shuffle(rows)
 table = collections.defaultdict(lambda: [0, 0, 0, []])
-for number, kind, document in rows:
+for number, kind, document, evidence in rows:
     row = table[kind]
     if kind not in JUDGES or row[0] + row[1] >= args.per_invariant:
         continue
-    violation = json.loads(document)
+    violation = {**json.loads(document), "evidence": evidence}
     program = blob(violation["program"])
     if program["language"] != "c":
         continue
