@@ -11,7 +11,8 @@ backtrace  -O0 instrumentation: entry and exit of functions keep a stack, every 
 self       a row of the line table (llvm-dwarfdump) puts the address on that line, binutils' addr2line in that function (of a
            variable: gdb's `info scope` lists it there), and in the source text the line is outside the function (the block)
 dwarf      llvm-dwarfdump's text of the location in force, by the rules of DWARF 5, 2.5.1: an operator that wants two
-           values of one type meets two types, or too few values; or gdb, when the program comes by, is told to divide by zero
+           values of one type meets two types, or too few values, or the lower half of the stack pointer is followed; where
+           this does not tell, gdb's own words when the program comes by
 
 Findings about arrays and about lines the instrumentation cannot reach are left open and counted as such. The last two need the
 optimized build, which is made again by the finding's command.
@@ -255,7 +256,10 @@ BINARY = "and or xor plus minus mul div mod eq ge gt le lt ne".split()
 
 
 def is_ill_formed(expression):
-    """Whether following the operators of an expression, types alone, fails by DWARF 5, 2.5.1; None at an operator not known here."""
+    """Whether following the operators of an expression, types alone, fails by DWARF 5, 2.5.1, or follows half of the stack pointer, below
+    which no stack of this machine lies; None at an operator not known here."""
+    if re.search(r"DW_OP_breg7 RSP\+\d+, DW_OP_constu 0xffffffff, DW_OP_and, DW_OP_deref", expression):
+        return True
     stack = []
     for operation in re.findall(r"DW_OP_\w+(?:\s\((?:0x)?[0-9a-f]+\)(?:\s\"[^\"]*\")?)?", expression):
         name = re.match(r"DW_OP_(\w+)", operation).group(1)
@@ -293,19 +297,20 @@ def judge_dwarf(program, v, work):
     text = run([DWARFDUMP, "--name", v["variable"], binary], work).stdout
     ranges = re.findall(r"\[(0x[0-9a-f]+), (0x[0-9a-f]+)\): (DW_OP.*?)\)?$", text, re.M)
     answers = {is_ill_formed(e) for low, high, e in ranges if int(low, 16) <= v["pc"] < int(high, 16)}
-    if not answers:
-        # One location for the whole of a scope; which of several scopes it is this text does not tell.
-        answers = {is_ill_formed(e) for e in re.findall(r"DW_AT_location\t\((DW_OP.*)\)$", text, re.M)}
-    if answers == {False}:
-        return divides_by_zero(v, binary, work)
-    return answers.pop() if len(answers) == 1 else None
+    # One location for the whole of a scope; which of several variables of this name is meant the text does not tell.
+    answers |= {is_ill_formed(e) for e in re.findall(r"DW_AT_location\t\((DW_OP.*)\)$", text, re.M)}
+    return True if answers == {True} else ask_gdb(v, binary, work)
 
 
-def divides_by_zero(v, binary, work):
+def ask_gdb(v, binary, work):
+    """What gdb says when the program comes by for the first time; None when it does not see the variable there."""
     main = next(line.split()[0] for line in run(["nm", binary], work).stdout.split("\n") if line.endswith(" T main"))
     spot = f"break *((unsigned long)&main - 0x{main} + {v['pc']:#x})"
     words = ["gdb", "-nx", "-batch", "-ex", "starti", "-ex", spot, "-ex", "continue", "-ex", f"print {v['variable']}", binary]
-    return "Division by zero" in run(words, work).stderr
+    said = run(words, work)
+    if re.search(r"Division by zero|Incompatible types on DWARF stack|Cannot access memory at address", said.stderr):
+        return True
+    return False if re.search(r"^\$1 = ", said.stdout, re.M) else None
 
 
 JUDGES = {"line": judge_line, "scope": judge_scope, "parameter": judge_value, "value": judge_value, "backtrace": judge_backtrace,
