@@ -49,7 +49,7 @@ impl Habit {
     fn answer(&mut self) -> Option<Sight> {
         let usual = self.usual()?;
         self.occasions += 1;
-        (self.occasions % TEST_OF_HABIT != 0).then_some(usual)
+        (!self.occasions.is_multiple_of(TEST_OF_HABIT)).then_some(usual)
     }
 
     /// What it would say of another one, if it never said anything else.
