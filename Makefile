@@ -41,7 +41,7 @@ bench-isolate: deps
 # bench/run --help says how to choose; RUNS=1 for a look. Longer ones have targets and scripts of their own.
 RUNS ?= 5
 bench: build
-	$(CARGO) build --release --locked -p trueline-trace -p trueline-emi -p trueline-repair --examples
+	$(CARGO) build --release --locked -p trueline-trace -p trueline-mutate -p trueline-repair --examples
 	bench/run --runs $(RUNS)
 
 # Longer ones: merging a million units, and campaigns killed two hundred times.
@@ -70,7 +70,7 @@ PREFIX ?= /usr/local
 .PHONY: install
 install: build
 	install -Dm755 target/release/trueline $(DESTDIR)$(PREFIX)/bin/trueline
-	install -Dm644 target/release/libtrueline_hook.so $(DESTDIR)$(PREFIX)/lib/trueline/libtrueline_hook.so
+	install -Dm644 target/release/libtrueline_llvm_hook.so $(DESTDIR)$(PREFIX)/lib/trueline/libtrueline_llvm_hook.so
 
 # The diffs of docs/extend.md, applied to a copy and compiled.
 .PHONY: check-extend

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${MUTATE_OUT:-target/mutate-reach}
 seeds=${MUTATE_SEEDS:-50}
-cargo build --release --locked -p trueline-emi --example derive
+cargo build --release --locked -p trueline-mutate --example derive
 cargo build --release --locked -p trueline-coverage --example reach
 rm -rf "$out"
 flags=$(target/release/examples/derive csmith "${MUTATE_FIRST:-1}" "$seeds" 10 "$out/seeds" "$out/all")

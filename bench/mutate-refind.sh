@@ -4,6 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${MUTATE_OUT:-target/mutate-findings}
-cargo build --release --locked -p trueline-emi --example equivalence
+cargo build --release --locked -p trueline-mutate --example equivalence
 target/release/examples/equivalence "${MUTATE_GENERATOR:-csmith-default}" "${MUTATE_FIRST:-1}" "${MUTATE_SEEDS:-20}" 10 \
   "${MUTATE_CC:-gcc-11,gcc-12,clang-13,clang-14,clang-16}" "${MUTATE_LEVELS:--O2,-O3}" "$out"

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 failed=${MUTATE_FAILED:-target/mutate-failed}
-cargo build --release --locked -p trueline-emi --example validity
+cargo build --release --locked -p trueline-mutate --example validity
 for generator in weave csmith; do
   echo "== $generator"
   target/release/examples/validity "$generator" "${MUTATE_FIRST:-1000}" "${MUTATE_SEEDS:-200}" 5 "${MUTATE_SANITIZE:-last}" "$failed" "${MUTATE_OPTIONS:-}"

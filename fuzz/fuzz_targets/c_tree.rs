@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    if let Ok(unit) = trueline_c::parse_text("fuzzed.c", text, &[]) {
+    if let Ok(unit) = trueline_ctree::parse_text("fuzzed.c", text, &[]) {
         std::hint::black_box(&unit);
     }
 });

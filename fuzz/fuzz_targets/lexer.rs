@@ -3,8 +3,8 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let whole = trueline_c::Span { start: 0, end: text.len() };
-    for token in trueline_c::tokens(text, whole) {
-        trueline_c::read_integer(token.text);
+    let whole = trueline_ctree::Span { start: 0, end: text.len() };
+    for token in trueline_ctree::tokens(text, whole) {
+        trueline_ctree::read_integer(token.text);
     }
 });

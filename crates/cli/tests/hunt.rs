@@ -108,7 +108,7 @@ fn variants_are_hunted_and_their_findings_know_the_insertions_they_need() {
             // Whoever removes one of these loses the fault; they are part of the variant that was tested.
             Some(minimal) => {
                 assert!(record.program.mutation > 0 && is_first, "{record:?}");
-                assert!(minimal.insertions.iter().all(|i| i.strategy.parse::<trueline_emi::Strategy>().is_ok()));
+                assert!(minimal.insertions.iter().all(|i| i.strategy.parse::<trueline_mutate::Strategy>().is_ok()));
                 assert!(minimal.program.source.len() <= evidence.program.source.len() + 200);
             }
             None => assert!(record.program.mutation == 0 || !is_first, "{record:?}"),

@@ -139,7 +139,7 @@ fn a_running_campaign_is_followed_in_a_browser() {
     picture(&format!("http://{address}/findings/{first}/repair.html"), "serve-repair.png");
     if let Some(id) = clang {
         let updates = made(&address, &format!("/findings/{id}/updates.html"));
-        let hook = Path::new(env!("CARGO_BIN_EXE_trueline")).with_file_name("libtrueline_hook.so").exists();
+        let hook = Path::new(env!("CARGO_BIN_EXE_trueline")).with_file_name("libtrueline_llvm_hook.so").exists();
         if hook && Path::new("/usr/bin/opt-16").exists() {
             assert!(updates.contains("Wrong debug-location updates"), "{updates}");
             picture(&format!("http://{address}/findings/{id}/updates.html"), "serve-updates.png");

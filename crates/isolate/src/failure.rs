@@ -135,8 +135,8 @@ fn limits(cpu: u64) -> Limits {
 }
 
 fn has_main(source: &str) -> bool {
-    let span = trueline_c::Span::new(0, source.len());
-    let words: Vec<&str> = trueline_c::tokens(source, span).map(|t| t.text).collect();
+    let span = trueline_ctree::Span::new(0, source.len());
+    let words: Vec<&str> = trueline_ctree::tokens(source, span).map(|t| t.text).collect();
     words.windows(2).any(|pair| pair == ["main", "("])
 }
 

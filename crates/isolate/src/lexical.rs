@@ -7,7 +7,7 @@
 
 use crate::mutate::Sites;
 use crate::rule::{ConstantChange, Qualifier, Rule, UNARY, category};
-use trueline_c::{BinaryOp, Span, Token, TokenKind, UnaryOp, read_integer, tokens};
+use trueline_ctree::{BinaryOp, Span, Token, TokenKind, UnaryOp, read_integer, tokens};
 
 const TYPE_WORDS: [&str; 8] = ["int", "char", "long", "short", "unsigned", "signed", "float", "double"];
 

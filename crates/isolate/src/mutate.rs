@@ -4,7 +4,9 @@
 use crate::oracle_code::OracleCode;
 use crate::rule::{ConstantChange, Modifier, Qualifier, Rule, UNARY, category};
 use std::collections::{BTreeMap, HashSet};
-use trueline_c::{Decl, DeclId, DeclKind, Edits, Linkage, NodeId, NodeKind, Origin, Span, Token, TypeKind, UnaryOp, Unit, read_integer};
+use trueline_ctree::{
+    Decl, DeclId, DeclKind, Edits, Linkage, NodeId, NodeKind, Origin, Span, Token, TypeKind, UnaryOp, Unit, read_integer,
+};
 
 /// The places of one program where rules apply.
 #[derive(Debug, Default)]

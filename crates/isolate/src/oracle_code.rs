@@ -1,6 +1,6 @@
 //! The code by which a program shows its result: mutating it would only blind the oracle.
 
-use trueline_c::{NodeId, NodeKind, Span, Unit};
+use trueline_ctree::{NodeId, NodeKind, Span, Unit};
 
 /// Ranges that no mutation touches.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,8 @@ impl OracleCode {
 
 /// The conditions that decide whether the program aborts, each once.
 pub(crate) fn guarding_conditions(unit: &Unit) -> Vec<NodeId> {
-    let aborts = |call: &trueline_c::Call| matches!(call.callee.as_deref(), Some("abort" | "__builtin_abort" | "__builtin_trap" | "exit"));
+    let aborts =
+        |call: &trueline_ctree::Call| matches!(call.callee.as_deref(), Some("abort" | "__builtin_abort" | "__builtin_trap" | "exit"));
     let mut found: Vec<NodeId> = unit.calls().filter(aborts).filter_map(|call| guard(unit, call.node)).collect();
     found.sort();
     found.dedup();

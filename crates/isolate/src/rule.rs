@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use std::fmt;
-use trueline_c::{BinaryOp, UnaryOp};
+use trueline_ctree::{BinaryOp, UnaryOp};
 
 /// A type qualifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

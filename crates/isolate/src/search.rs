@@ -114,7 +114,7 @@ pub enum Event {
 pub enum SearchError {
     /// The program cannot be parsed, so it cannot be mutated.
     #[error("cannot mutate the program: {0}")]
-    Parse(#[from] trueline_c::ParseError),
+    Parse(#[from] trueline_ctree::ParseError),
     /// Nothing in it can be mutated.
     #[error("no mutation rule applies to the program: outside the code that shows its result there is no variable, operator or constant")]
     NoSites,
@@ -251,13 +251,13 @@ impl Search<'_> {
     }
 
     fn seed_of(&self, program: Program, rules: Vec<Rule>) -> Result<Seed, SearchError> {
-        let sites = match trueline_c::parse(&program) {
+        let sites = match trueline_ctree::parse(&program) {
             Ok(unit) => {
                 let protected = if self.protect_output { OracleCode::of_output(&unit) } else { OracleCode::none() };
                 Sites::find(&unit, &protected)
             }
             // The compiler under test took it, so it is C of some kind.
-            Err(trueline_c::ParseError::Syntax { .. }) => Sites::find_by_tokens(&program.source),
+            Err(trueline_ctree::ParseError::Syntax { .. }) => Sites::find_by_tokens(&program.source),
             Err(error) => return Err(error.into()),
         };
         Ok(Seed { program, rules, sites, tried: HashMap::new() })

@@ -5,7 +5,7 @@
 //! Deliberately absent: values other than numbers, and conditions that come out of macros.
 
 use crate::oracle_code::guarding_conditions;
-use trueline_c::{Edits, NodeId, NodeKind, ParseError, TypeKind, UnaryOp, Unit, parse};
+use trueline_ctree::{Edits, NodeId, NodeKind, ParseError, TypeKind, UnaryOp, Unit, parse};
 use trueline_model::Program;
 
 /// The program with the numbers printed that its checks compare; `None` when it has no such check. It still

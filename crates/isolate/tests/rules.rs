@@ -2,7 +2,7 @@
 //! protected throughout.
 
 use std::path::Path;
-use trueline_c::parse_text;
+use trueline_ctree::parse_text;
 use trueline_isolate::{OracleCode, Rule, Sites};
 
 #[test]
@@ -19,7 +19,7 @@ fn every_rule_file_gives_the_mutants_it_expects() {
         let rule = Rule::all().into_iter().find(|rule| rule.to_string() == *name).unwrap_or_else(|| panic!("no rule `{name}`"));
         let unit = match parse_text("program.c", &text, &[]) {
             Ok(unit) => unit,
-            Err(trueline_c::ParseError::NoLibclang(reason)) => return println!("skipped: {reason}"),
+            Err(trueline_ctree::ParseError::NoLibclang(reason)) => return println!("skipped: {reason}"),
             Err(error) => panic!("{}: {error}", path.display()),
         };
         let sites = Sites::find(&unit, &OracleCode::of_output(&unit));

@@ -69,14 +69,14 @@ fn observe(execution: &Execution<'_>, hook: &PathBuf) -> Result<Observation, Str
     let job = execution.compiler.job().arg(execution.opt.flag()).args(["-g", "-w", "-fintegrated-cc1", "-c"]).args(execution.cflags);
     let job = job.args(["-mllvm", &format!("-opt-bisect-limit={}", execution.number)]);
     let job = job.arg(execution.source).arg("-o").arg(scratch.join("a.o"));
-    let job = job.env("LD_PRELOAD", hook).env(trueline_hook::OUTPUT_VARIABLE, &events).limits(Limits::seconds(60));
+    let job = job.env("LD_PRELOAD", hook).env(trueline_llvm_hook::OUTPUT_VARIABLE, &events).limits(Limits::seconds(60));
     let outcome = job.run().map_err(|e| e.to_string())?;
     let name = execution.compiler.id.path.display();
     if !outcome.success() {
         let first = outcome.stderr_text().lines().find(|l| l.contains("error")).unwrap_or("it printed no error").to_owned();
         return Err(format!("{name} failed while it was watched: {first}"));
     }
-    Observation::read(&trueline_hook::read_stream(&events)).map_err(|error| match error {
+    Observation::read(&trueline_llvm_hook::read_stream(&events)).map_err(|error| match error {
         ObservationError::Silent => format!("{name} is not linked with a shared libLLVM that can be observed"),
         refused @ ObservationError::Refused(_) => refused.to_string(),
     })

@@ -8,7 +8,7 @@
 
 use crate::observation::{LocationId, Locations};
 use std::collections::HashMap;
-use trueline_hook::wire::{BlockRecord, FunctionRecord};
+use trueline_llvm_hook::wire::{BlockRecord, FunctionRecord};
 
 /// Index of a block within its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

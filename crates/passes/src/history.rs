@@ -4,7 +4,7 @@
 use crate::flow::BlockIndex;
 use crate::observation::{Event, LocationId, Locations, PassRun, StackId};
 use std::collections::{HashMap, HashSet};
-use trueline_hook::wire::{EventKind, FunctionRecord, InstructionRecord};
+use trueline_llvm_hook::wire::{EventKind, FunctionRecord, InstructionRecord};
 
 /// An instruction within one run of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use crate::rules::{self, Rule};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::Arc;
-use trueline_hook::wire::BlockRecord;
+use trueline_llvm_hook::wire::BlockRecord;
 
 /// What is done with a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]

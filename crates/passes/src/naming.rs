@@ -3,7 +3,7 @@
 use crate::history::Place;
 use crate::opcode;
 use std::collections::HashMap;
-use trueline_hook::wire::{FunctionRecord, InstructionRecord};
+use trueline_llvm_hook::wire::{FunctionRecord, InstructionRecord};
 
 /// Names of one function's values.
 #[derive(Debug, Default)]

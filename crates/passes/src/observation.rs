@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use trueline_hook::wire::{Decoder, EventKind, FunctionRecord, Record};
+use trueline_llvm_hook::wire::{Decoder, EventKind, FunctionRecord, Record};
 
 /// A debug location, equal when a debugger could not tell the difference.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -9,7 +9,7 @@ use crate::opcode;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use trueline_hook::wire::FunctionRecord;
+use trueline_llvm_hook::wire::FunctionRecord;
 
 /// What was done to the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]

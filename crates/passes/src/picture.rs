@@ -4,7 +4,7 @@ use crate::history::Place;
 use crate::naming::Names;
 use crate::observation::Locations;
 use std::collections::HashMap;
-use trueline_hook::wire::FunctionRecord;
+use trueline_llvm_hook::wire::FunctionRecord;
 
 /// A line of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]

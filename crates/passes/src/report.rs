@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trueline_hook::wire::FunctionRecord;
+use trueline_llvm_hook::wire::FunctionRecord;
 
 /// An instruction, for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

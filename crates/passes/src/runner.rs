@@ -36,7 +36,7 @@ pub struct Options {
 pub enum SetupError {
     /// The hook library is not where it should be.
     #[error(
-        "the hook library libtrueline_hook.so was not found next to {near} or in ../lib/trueline; build it with `cargo build -p trueline-hook` or name it in TRUELINE_HOOK"
+        "the hook library libtrueline_llvm_hook.so was not found next to {near} or in ../lib/trueline; build it with `cargo build -p trueline-llvm-hook` or name it in TRUELINE_HOOK"
     )]
     NoHook {
         /// The executable.
@@ -47,7 +47,7 @@ pub enum SetupError {
 /// Finds the hook library: where `TRUELINE_HOOK` says, next to the executable, in `../lib/trueline`, or in
 /// cargo's directories above a test binary.
 pub fn find_hook() -> Result<PathBuf, SetupError> {
-    const FILE: &str = "libtrueline_hook.so";
+    const FILE: &str = "libtrueline_llvm_hook.so";
     let executable = std::env::current_exe().unwrap_or_default();
     let mut candidates: Vec<PathBuf> = std::env::var_os("TRUELINE_HOOK").map(PathBuf::from).into_iter().collect();
     let directory = executable.parent().unwrap_or(Path::new("."));
@@ -177,12 +177,12 @@ fn run(job: Job, limits: &Limits, report: &mut FileReport) -> Option<Outcome> {
 
 fn run_command(module: &Path, command: &OptCommand, options: &Options, scratch: &Scratch, report: &mut FileReport) {
     let events = scratch.join("events");
-    trueline_hook::remove_stream(&events);
+    trueline_llvm_hook::remove_stream(&events);
     let job = |output: &[&str]| options.opt.job().args(&command.args).args(output).arg(module);
     let output: &[&str] = if options.compare_output { &["-S", "-o", "-"] } else { &["-disable-output"] };
-    let watched = job(output).env("LD_PRELOAD", &options.hook).env(trueline_hook::OUTPUT_VARIABLE, &events);
+    let watched = job(output).env("LD_PRELOAD", &options.hook).env(trueline_llvm_hook::OUTPUT_VARIABLE, &events);
     let Some(outcome) = run(watched, &options.limits, report) else { return };
-    let observation = Observation::read(&trueline_hook::read_stream(&events));
+    let observation = Observation::read(&trueline_llvm_hook::read_stream(&events));
     if !outcome.success() {
         failed(&outcome, &report.file.clone(), observation.ok().and_then(|o| o.unfinished).as_ref(), report);
         return;

@@ -96,9 +96,9 @@ fn a_library_that_is_no_llvm_we_know_is_refused_and_left_alone() {
         .args([format!("-L{directory}"), format!("-Wl,-rpath,{directory}"), "-lLLVM-99".into(), "-o".into()])
         .arg(scratch.join("program")));
     let events = scratch.join("events");
-    let job = Job::new(scratch.join("program")).env("LD_PRELOAD", find_hook().unwrap()).env(trueline_hook::OUTPUT_VARIABLE, &events);
+    let job = Job::new(scratch.join("program")).env("LD_PRELOAD", find_hook().unwrap()).env(trueline_llvm_hook::OUTPUT_VARIABLE, &events);
     assert_eq!(job.run().unwrap().exit, trueline_toolchain::Exit::Code(42));
-    match Observation::read(&trueline_hook::read_stream(&events)) {
+    match Observation::read(&trueline_llvm_hook::read_stream(&events)) {
         Err(ObservationError::Refused(reason)) => assert!(reason.contains("does not export"), "{reason}"),
         other => panic!("{other:?}"),
     }
@@ -108,7 +108,7 @@ fn a_library_that_is_no_llvm_we_know_is_refused_and_left_alone() {
 fn a_program_without_llvm_runs_as_ever() {
     let scratch = Scratch::new().unwrap();
     let events = scratch.join("events");
-    let job = Job::new("/bin/echo").arg("hello").env("LD_PRELOAD", find_hook().unwrap()).env(trueline_hook::OUTPUT_VARIABLE, &events);
+    let job = Job::new("/bin/echo").arg("hello").env("LD_PRELOAD", find_hook().unwrap()).env(trueline_llvm_hook::OUTPUT_VARIABLE, &events);
     let outcome = job.run().unwrap();
     assert_eq!(outcome.stdout_text(), "hello\n");
     assert!(!events.exists());

@@ -2,7 +2,7 @@
 //! down as the hooks would have seen it.
 
 use std::sync::Arc;
-use trueline_hook::wire::{BlockRecord, EventKind, FunctionRecord, InstructionRecord};
+use trueline_llvm_hook::wire::{BlockRecord, EventKind, FunctionRecord, InstructionRecord};
 use trueline_passes::history::History;
 use trueline_passes::judge::{Verdict, judge};
 use trueline_passes::observation::{Event, Location, Locations, PassRun, StackId};

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
-use trueline_c::Edits;
+use trueline_ctree::Edits;
 use trueline_model::{Answer, Interesting, Program, SeamError, Validity};
 
 /// The built-in reducer with its judges.
@@ -49,7 +49,7 @@ impl Builtin<'_> {
         if let Some(reason) = self.validity.reject(program)? {
             return Err(ReduceError::NotValid(reason));
         }
-        trueline_c::parse(program).map_err(|e| ReduceError::Parse(e.to_string()))?;
+        trueline_ctree::parse(program).map_err(|e| ReduceError::Parse(e.to_string()))?;
         let original_lines = count_lines(&program.source);
         let mut state = State { program: program.clone(), sure: program.clone(), original_lines, judged: 1, seen: HashSet::new() };
         let end = self.rounds(&mut state)?;
@@ -90,7 +90,7 @@ impl Builtin<'_> {
         let mut level = 0;
         loop {
             // What is kept always parses, or it would not have been kept.
-            let unit = trueline_c::parse(&state.program).map_err(|e| ReduceError::Parse(e.to_string()))?;
+            let unit = trueline_ctree::parse(&state.program).map_err(|e| ReduceError::Parse(e.to_string()))?;
             let Some(changes) = family.levels(&unit).into_iter().nth(level) else { return Ok(ControlFlow::Continue(())) };
             if self.sweep(state, family, &changes, validity)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -176,7 +176,7 @@ impl Builtin<'_> {
 
     /// Whether a candidate may replace the best, and how many judgements that cost.
     fn accepts(&self, candidate: &Program, validity: &dyn Validity) -> Result<(bool, usize), SeamError> {
-        if trueline_c::parse(candidate).is_err() {
+        if trueline_ctree::parse(candidate).is_err() {
             return Ok((false, 0));
         }
         if self.interesting.judge(candidate)? != Answer::Yes {

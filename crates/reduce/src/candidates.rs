@@ -3,7 +3,7 @@
 
 use crate::{layout, rewrite};
 use std::collections::BTreeSet;
-use trueline_c::{NodeKind, Removal, RemovalKind, Span, TokenKind, TypeKind, Unit, tokens};
+use trueline_ctree::{NodeKind, Removal, RemovalKind, Span, TokenKind, TypeKind, Unit, tokens};
 
 /// One edit: these spans become these texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -239,7 +239,7 @@ fn unreachable(unit: &Unit) -> Vec<Change> {
 
 fn literals(unit: &Unit, text: &str) -> Vec<Change> {
     let is_scalar = |id| {
-        let node: &trueline_c::Node = unit.node(id);
+        let node: &trueline_ctree::Node = unit.node(id);
         node.ty.is_some_and(|t| matches!(unit.ty(t).kind, TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer(_) | TypeKind::Enum(_)))
     };
     let worthwhile = |kind: &NodeKind| !matches!(kind, NodeKind::Integer | NodeKind::Implicit | NodeKind::Str);
@@ -260,8 +260,8 @@ fn specifiers(unit: &Unit) -> Vec<Change> {
 /// Blocks become what they hold, `case` and `default` the statement behind them; where that is no C, or another program, the
 /// judges say so.
 fn blocks(unit: &Unit) -> Vec<Change> {
-    let is_body = |node: &trueline_c::Node| node.parent.is_some_and(|p| matches!(unit.node(p).kind, NodeKind::Function(_)));
-    let change = |(id, node): (trueline_c::NodeId, &trueline_c::Node)| match node.kind {
+    let is_body = |node: &trueline_ctree::Node| node.parent.is_some_and(|p| matches!(unit.node(p).kind, NodeKind::Function(_)));
+    let change = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::Node)| match node.kind {
         NodeKind::Block if unit.is_text(id) && !is_body(node) && node.span.len() > 2 => {
             let inner = &unit.text()[node.span.start + 1..node.span.end - 1];
             Some(Change {
@@ -282,7 +282,7 @@ fn blocks(unit: &Unit) -> Vec<Change> {
 }
 
 fn parentheses(unit: &Unit) -> Vec<Change> {
-    let paren = |(id, node): (trueline_c::NodeId, &trueline_c::Node)| {
+    let paren = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::Node)| {
         (node.kind == NodeKind::Paren && unit.is_text(id) && node.span.len() > 2)
             .then(|| Change::one(node.span, format!(" {} ", &unit.text()[node.span.start + 1..node.span.end - 1])))
     };
@@ -323,7 +323,7 @@ pub(crate) fn parsed(source: &str) -> Option<Unit> {
         origin: trueline_model::Origin::File { path: "a.c".into() },
         cflags: Vec::new(),
     };
-    match trueline_c::parse(&program) {
+    match trueline_ctree::parse(&program) {
         Err(reason) if reason.to_string().contains("libclang") => {
             println!("skipped: {reason}");
             None

@@ -2,7 +2,7 @@
 //! and the judges look at each as at any other, since a fault may hang on lines.
 
 use crate::candidates::Change;
-use trueline_c::{NodeKind, Span, Unit, tokens};
+use trueline_ctree::{NodeKind, Span, Unit, tokens};
 
 /// Comments, which stand between tokens; directives do too and are left alone.
 pub(crate) fn comments(text: &str) -> Vec<Change> {
@@ -77,7 +77,7 @@ pub(crate) fn lines(text: &str) -> Vec<Change> {
 /// Functions of at most one statement and declarations with at most two members, each on one line where it fits.
 pub(crate) fn short(unit: &Unit) -> Vec<Change> {
     let text = unit.text();
-    let change = |group: &trueline_c::Group| {
+    let change = |group: &trueline_ctree::Group| {
         let slice = &text[group.span.range()];
         let is_function = group.nodes.iter().any(|id| matches!(unit.node(*id).kind, NodeKind::Function(_)));
         let most = if is_function { 1 } else { 3 };

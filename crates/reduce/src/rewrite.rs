@@ -3,7 +3,7 @@
 
 use crate::candidates::Change;
 use std::collections::BTreeMap;
-use trueline_c::{NodeKind, Span, TokenKind, Unit, tokens};
+use trueline_ctree::{NodeKind, Span, TokenKind, Unit, tokens};
 
 /// Takes a parameter out of a function and its argument out of every call.
 pub(crate) fn parameters(unit: &Unit) -> Vec<Change> {
@@ -95,7 +95,7 @@ pub(crate) fn substitutes(unit: &Unit) -> Vec<Change> {
     for token in tokens(text, Span::new(0, text.len())).filter(|t| t.kind == TokenKind::Word) {
         mentions.entry(token.text).or_default().push(token.span);
     }
-    let change = |(id, node): (trueline_c::NodeId, &trueline_c::Node)| {
+    let change = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::Node)| {
         let [variable] = node.children.as_slice() else { return None };
         let NodeKind::Variable(decl) = unit.node(*variable).kind else { return None };
         let init = unit.slice(unit.decl(decl).init?);

@@ -4,8 +4,8 @@ use crate::exit::Ending;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use trueline_emi::{Insertion, Mutator, Options, Strategy, Variants};
 use trueline_model::{CompilerId, Language, Origin, Program};
+use trueline_mutate::{Insertion, Mutator, Options, Strategy, Variants};
 
 /// Derive programs that behave exactly as a seed program but make the optimizer see something else.
 ///

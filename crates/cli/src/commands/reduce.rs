@@ -221,10 +221,10 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
 
 /// Without includes and macros, if it still shows the fault that way: reducers work on one text.
 pub fn self_contained(program: Program, looking: &Looking, setting: &Setting, kind: &str, pass: Option<&str>) -> anyhow::Result<Program> {
-    if !trueline_c::needs_preprocessing(&program.source) {
+    if !trueline_ctree::needs_preprocessing(&program.source) {
         return Ok(program);
     }
-    let whole = trueline_c::preprocess(&program, &setting.compiler)?;
+    let whole = trueline_ctree::preprocess(&program, &setting.compiler)?;
     Ok(if shows_expected(whole.clone(), looking, setting, kind, pass)? { whole } else { program })
 }
 

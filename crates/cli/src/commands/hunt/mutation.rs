@@ -1,8 +1,8 @@
 //! Fills the campaign's seam for variants in with live-code mutation.
 
 use trueline_campaign::{Mutate, NoProgram};
-use trueline_emi::{Mutator, Options};
 use trueline_model::{Interesting, Language, Program};
+use trueline_mutate::{Mutator, Options};
 use trueline_store::{InsertionRecord, Minimal};
 
 /// Live-code mutation of C programs.
@@ -31,9 +31,9 @@ impl Mutate for LiveCode {
     fn minimal(&self, program: &Program, number: u32, interesting: &dyn Interesting) -> Result<Minimal, String> {
         let made = self.0.variants(program, number as usize, 1).map_err(|e| e.to_string())?;
         let variant = made.variants.get(number as usize - 1).ok_or("the variant is not made again")?;
-        let least = trueline_emi::minimize(variant, interesting).map_err(|e| e.to_string())?.variant;
+        let least = trueline_mutate::minimize(variant, interesting).map_err(|e| e.to_string())?.variant;
         let insertion =
-            |i: &trueline_emi::Insertion| InsertionRecord { strategy: i.strategy.name().to_owned(), line: i.line, text: i.text.clone() };
+            |i: &trueline_mutate::Insertion| InsertionRecord { strategy: i.strategy.name().to_owned(), line: i.line, text: i.text.clone() };
         Ok(Minimal { insertions: least.insertions.iter().map(insertion).collect(), program: least.program })
     }
 }

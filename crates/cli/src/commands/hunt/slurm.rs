@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use trueline_cluster::{Array, ArraySpec, Following, JobId, Progress};
+use trueline_slurm::{Array, ArraySpec, Following, JobId, Progress};
 use trueline_store::Store;
 
 /// Where a hunt runs.

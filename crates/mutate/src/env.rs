@@ -1,0 +1,46 @@
+//! Environments: which values the integers in scope were seen to have at a program point.
+
+use std::collections::BTreeSet;
+use trueline_ctree::{Access, IntType, Reach};
+
+/// More distinct values than this and a variable says nothing useful; it also bounds the products that
+/// speculative execution forms.
+pub(crate) const MAX_VALUES: usize = 16;
+
+/// An integer in scope and the values it was seen to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// How to write it.
+    pub path: String,
+    /// Its type.
+    pub ty: IntType,
+    /// Width, when it is a bit-field.
+    pub width: Option<u32>,
+    /// Whether it may be assigned to.
+    pub access: Access,
+    /// Whose it is.
+    pub reach: Reach,
+    /// The values, never empty.
+    pub values: BTreeSet<i128>,
+}
+
+/// The environment of a program point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Env {
+    /// The integers that were initialized on every visit, had few values, and the same ones in every run.
+    pub slots: Vec<Slot>,
+}
+
+impl Env {
+    /// True when nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Replaces the values of one integer.
+    pub(crate) fn set(&mut self, path: &str, values: BTreeSet<i128>) {
+        if let Some(slot) = self.slots.iter_mut().find(|s| s.path == path) {
+            slot.values = values;
+        }
+    }
+}
