@@ -180,3 +180,17 @@ pub fn read_program(path: &Path) -> anyhow::Result<Program> {
     let cflags = if language == Language::C { vec![format!("-I{}", include.display())] } else { Vec::new() };
     Ok(Program { name: name.to_owned(), language, source, origin: Origin::File { path: path.to_owned() }, cflags })
 }
+
+/// Reads a program to be explained, with further flags of its own. Headers beside it are found although it is compiled
+/// from a copy; a program without such headers needs no flag for them.
+pub fn read_with_flags(path: &Path, cflags: &[String]) -> anyhow::Result<Program> {
+    if Language::of_path(path).is_none() {
+        bail!("{}: only C (.c, .i) and Rust (.rs) programs can be explained", path.display());
+    }
+    let mut program = read_program(path)?;
+    if !program.source.contains("#include \"") {
+        program.cflags.clear();
+    }
+    program.cflags.extend(cflags.iter().cloned());
+    Ok(program)
+}

@@ -5,7 +5,6 @@
 mod commands;
 mod config;
 mod exit;
-mod fault;
 mod input;
 mod style;
 

@@ -34,6 +34,18 @@ pub enum Fault {
     },
 }
 
+impl Fault {
+    /// One word: the invariant, or what else it is.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Violation(violation) => violation.invariant.name(),
+            Self::Crash { .. } => "crash",
+            Self::Hang { .. } => "hang",
+            Self::WrongCode { .. } => "wrong-code",
+        }
+    }
+}
+
 /// A reader of the same debug information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "reader", content = "policy")]

@@ -52,21 +52,11 @@ pub struct FindingRecord {
     pub triage: Option<String>,
 }
 
-/// The kind of a fault in one word, for counting: an invariant's name, or `crash`, `hang`, `wrong-code`.
-pub(crate) fn kind_of(fault: &Fault) -> &'static str {
-    match fault {
-        Fault::Violation(violation) => violation.invariant.name(),
-        Fault::Crash { .. } => "crash",
-        Fault::Hang { .. } => "hang",
-        Fault::WrongCode { .. } => "wrong-code",
-    }
-}
-
 /// What makes two findings of one unit the same.
 fn key_of(fault: &Fault) -> String {
     let text = match fault {
         Fault::Violation(v) => format!("{} {} {} {:?}", v.invariant, v.file.base(), v.line, v.variable),
-        other => kind_of(other).to_owned(),
+        other => other.kind().to_owned(),
     };
     address(text.as_bytes())[..16].to_owned()
 }
@@ -74,7 +64,7 @@ fn key_of(fault: &Fault) -> String {
 impl FindingRecord {
     /// The kind of fault in one word: an invariant's name, or `crash`, `hang`, `wrong-code`.
     pub fn kind(&self) -> &'static str {
-        kind_of(&self.finding.fault)
+        self.finding.fault.kind()
     }
 }
 
@@ -102,7 +92,7 @@ impl Store {
                 let evidence = put(c, evidence)?;
                 let json = serde_json::to_string(&document).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
                 c.execute("UPDATE programs SET hash = ? WHERE id = (SELECT program FROM units WHERE id = ?)", params![hash, unit.0])?;
-                let kind = kind_of(&document.fault);
+                let kind = document.fault.kind();
                 let values = params![unit.0, key_of(&document.fault), finding.class, kind, json, evidence, now()];
                 let sql =
                     "INSERT OR IGNORE INTO findings (unit, key, class, kind, document, evidence, found_at) VALUES (?, ?, ?, ?, ?, ?, ?)";

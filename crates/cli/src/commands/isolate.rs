@@ -1,11 +1,9 @@
 //! `trueline isolate`: which of the compiler's own files one failing program points at.
 
-mod case;
 mod print;
 
 use crate::exit::Ending;
 use anyhow::{Context, bail};
-use case::{Case, find_case};
 pub use print::Document;
 use print::Outcome;
 use serde::Serialize;
@@ -13,6 +11,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_coverage::{GcovCoverage, StockCoverage};
+use trueline_explain::{FailingCase, FailureScope, FailureSearch, find_case};
 use trueline_isolate::{
     Aggregate, Event, Level, Report, Search, Setting, Strategy, SwitchWitness, Switchboard, bisected_pass, compiler_switches,
     debug_counters, switch_witnesses,
@@ -177,7 +176,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let compiler = find_compiler(&args.target)?;
     let watched = open_coverage(&args, &compiler)?;
     let coverage = watched.coverage();
-    let case = find_case(&args, &given, &compiler)?;
+    let scope = if args.failure == FailureChoice::DebugInfo { FailureScope::DebugInfo } else { FailureScope::Any };
+    let case = find_case(&FailureSearch { levels: &args.opt, cflags: &args.cflags, scope }, &given, &compiler)?;
     let program = &case.program;
     let progress = Progress { on: std::io::stderr().is_terminal(), started: started.0 };
     let budget = args.budget;
@@ -235,7 +235,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 }
 
 /// The pass that a switch stops: the one it names, or the one at which LLVM's dial stands.
-fn switched_pass(case: &Case, compiler: &Compiler, flag: &str) -> Option<String> {
+fn switched_pass(case: &FailingCase, compiler: &Compiler, flag: &str) -> Option<String> {
     if let Some(pass) = flag.strip_prefix("-fdisable-") {
         return Some(pass.to_owned());
     }
@@ -295,7 +295,7 @@ fn open_coverage(args: &Args, compiler: &Compiler) -> anyhow::Result<Watched> {
 }
 
 fn find_switches(
-    case: &Case,
+    case: &FailingCase,
     compiler: &Compiler,
     coverage: &dyn Coverage,
     budget: Duration,
@@ -312,7 +312,7 @@ fn find_switches(
     Ok(switch_witnesses(&board, &candidates, &mut within)?)
 }
 
-fn passing_levels(case: &Case, coverage: &dyn Coverage) -> anyhow::Result<Vec<CoverageSet>> {
+fn passing_levels(case: &FailingCase, coverage: &dyn Coverage) -> anyhow::Result<Vec<CoverageSet>> {
     let measure = |opt: OptLevel| {
         let setting = Setting { opt, ..case.setting.clone() };
         Ok(coverage.measure(&case.program, &setting.all_flags())?)

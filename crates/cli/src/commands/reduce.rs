@@ -1,19 +1,18 @@
 //! `trueline reduce`: the smallest program that shows the same fault with the same pass behind it.
 
-use super::triage::{is_program, pass_of, shows_expected, triage_one};
+use super::triage::is_program;
 use crate::exit::Ending;
-use crate::fault::{Looking, describe, kind_of, read_program};
+use crate::input::read_with_flags;
 use anyhow::{Context, bail};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use trueline_generate::Filter;
-use trueline_model::{Answer, EngineKind, Fault, FindingId, Interesting, OptLevel, Policy, Program, SeamError};
-use trueline_reduce::{Builtin, Demand, External, ExternalTool, Progress, ReduceEnd, ReduceError, Reduced, Watch, count_lines};
+use trueline_explain::{Aim, Looking, Reducer, demand_of, describe, faults_of, filter_of, pass_of, self_contained, shows_expected, shrink};
+use trueline_model::{EngineKind, Fault, FindingId, OptLevel, Policy, Program};
+use trueline_reduce::{Demand, Progress, ReduceEnd, ReduceError, Reduced, count_lines};
 use trueline_store::Store;
-use trueline_toolchain::{ToolKind, find_compiler, find_tool};
+use trueline_toolchain::find_compiler;
 use trueline_triage::Setting;
 
 /// Reduce a program to the smallest one that shows the same fault with the same pass behind it.
@@ -70,11 +69,21 @@ pub enum ToolChoice {
     Builtin,
 }
 
+impl From<ToolChoice> for Reducer {
+    fn from(choice: ToolChoice) -> Self {
+        match choice {
+            ToolChoice::Cvise => Self::Cvise,
+            ToolChoice::Creduce => Self::Creduce,
+            ToolChoice::Builtin => Self::Builtin,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let looking = Looking::new(args.engine, args.policy);
     let Start { program, setting, fault, output } = starting_point(&args, &looking)?;
-    let kind = kind_of(&fault).to_owned();
+    let kind = fault.kind().to_owned();
     if program.language != trueline_model::Language::C {
         bail!("{}: only C programs can be reduced", program.name);
     }
@@ -98,7 +107,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let reduced = shrink(
         &program,
         &Aim { looking: looking.clone(), setting: setting.clone(), kind: kind.clone(), pass: pass.clone() },
-        args.tool,
+        args.tool.map(Reducer::from),
         time,
         &watch,
     );
@@ -113,54 +122,6 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let invalid = filter_of(&kind, &program).judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
     report(&args, &program, &reduced, &output, &kind, pass.as_deref(), started, (shows, invalid.map(|r| r.to_string())))?;
     Ok(Ending::Clean)
-}
-
-/// What a program must be to count as one that shows such a fault.
-pub fn demand_of(kind: &str) -> Demand {
-    if matches!(kind, "crash" | "hang") { Demand::Compiles } else { Demand::Sane }
-}
-
-/// The filter for what a reduction of `program` leaves.
-fn filter_of(kind: &str, program: &Program) -> Filter {
-    let filter = Filter::find().strict().linted(program);
-    if demand_of(kind) == Demand::Sane { filter } else { filter.unrun() }
-}
-
-/// The share of the time that our own reducer may take before an external one gets its turn.
-const OWN_SHARE: f64 = 0.7;
-
-/// Reduces a self-contained program with the tool chosen, or the best one that is there.
-pub fn shrink(program: &Program, aim: &Aim, tool: Option<ToolChoice>, time: Duration, watch: &Watch<'_>) -> Result<Reduced, ReduceError> {
-    let tool = tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { ToolChoice::Cvise } else { ToolChoice::Builtin });
-    let looking = aim.looking.at_changes_of(program, &aim.setting.compiler).map_err(|e| SeamError(e.to_string()))?;
-    let aim = &Aim { looking, ..aim.clone() };
-    let strict = filter_of(&aim.kind, program);
-    let quick = if demand_of(&aim.kind) == Demand::Sane { strict.clone().quick() } else { strict.clone() };
-    let own = |watch| Builtin { interesting: aim, validity: &strict, quick: &quick, watch };
-    if tool == ToolChoice::Builtin {
-        return own(watch).reduce(program);
-    }
-    let script = super::triage::script_of(program, &program.name, &aim.setting, &aim.kind, aim.pass.as_deref());
-    let which = if tool == ToolChoice::Cvise { ExternalTool::Cvise } else { ExternalTool::Creduce };
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let external = External::find(which, &script, jobs, time, watch)?;
-    // On the tree a step takes out whole statements and costs no process of its own, so ours goes first and the tool, which
-    // goes line by line but renames and moves, has less to ask about. What our front end does not read starts as it is.
-    let started = Instant::now();
-    let stopped = AtomicBool::new(false);
-    let first = |progress: &Progress<'_>| {
-        let flow = watch(progress);
-        stopped.fetch_or(flow.is_break(), Ordering::Relaxed);
-        if started.elapsed() > time.mul_f64(OWN_SHARE) { ControlFlow::Break(()) } else { flow }
-    };
-    let (start, judged) = match own(&first).reduce(program) {
-        Ok(reduced) if stopped.into_inner() => return Ok(reduced),
-        Ok(reduced) => (Program { source: reduced.text, ..program.clone() }, reduced.judged),
-        Err(ReduceError::Parse(_)) => (program.clone(), 0),
-        Err(error) => return Err(error),
-    };
-    let reduced = external.time(time.saturating_sub(started.elapsed())).reduce(&start)?;
-    Ok(Reduced { judged: reduced.judged + judged, ..reduced })
 }
 
 fn explain_failure(error: ReduceError, output: &Path) -> anyhow::Error {
@@ -195,57 +156,28 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
         let setting = Setting { compiler, opt: record.finding.opt };
         if let Some(minimal) = evidence.minimal {
             // A variant that has shed the insertions it does not need; its lines are others.
-            let kind = kind_of(&record.finding.fault);
-            let shown = triage_one(minimal.program.clone(), looking, &setting)?;
-            if let Some(fault) = shown.into_iter().find(|fault| kind_of(fault) == kind) {
+            let kind = record.finding.fault.kind();
+            let shown = faults_of(minimal.program.clone(), looking, &setting)?;
+            if let Some(fault) = shown.into_iter().find(|fault| fault.kind() == kind) {
                 return Ok(Start { program: minimal.program, setting, fault, output });
             }
         }
         return Ok(Start { program: evidence.program, setting, fault: record.finding.fault, output });
     }
     let path = Path::new(&args.target);
-    let program = read_program(path, &args.cflags)?;
+    let program = read_with_flags(path, &args.cflags)?;
     let setting = Setting { compiler: find_compiler(&args.cc)?, opt: args.opt };
     let output = args.output.clone().unwrap_or_else(|| path.with_extension(format!("reduced.{}", program.language.extension())));
     if std::path::absolute(&output)? == std::path::absolute(path)? {
         bail!("{} is the program itself; the original is never changed: choose another -o", output.display());
     }
-    let faults = triage_one(program.clone(), looking, &setting)?;
-    let fault = faults.iter().find(|f| args.only.as_ref().is_none_or(|only| kind_of(f) == only)).cloned();
+    let faults = faults_of(program.clone(), looking, &setting)?;
+    let fault = faults.iter().find(|f| args.only.as_ref().is_none_or(|only| f.kind() == only)).cloned();
     let shown: Vec<String> = faults.iter().map(describe).collect();
     let what = if shown.is_empty() { "it shows nothing wrong".to_owned() } else { format!("it shows {}", shown.join(", ")) };
     let fault = fault
         .with_context(|| format!("{} with {} at {}: {what}; there is nothing to reduce", args.target, setting.compiler.id, args.opt))?;
     Ok(Start { program, setting, fault, output })
-}
-
-/// Without includes and macros, if it still shows the fault that way: reducers work on one text.
-pub fn self_contained(program: Program, looking: &Looking, setting: &Setting, kind: &str, pass: Option<&str>) -> anyhow::Result<Program> {
-    if !trueline_ctree::needs_preprocessing(&program.source) {
-        return Ok(program);
-    }
-    let whole = trueline_ctree::preprocess(&program, &setting.compiler)?;
-    Ok(if shows_expected(whole.clone(), looking, setting, kind, pass)? { whole } else { program })
-}
-
-/// What a reduced program must still show.
-#[derive(Clone)]
-pub struct Aim {
-    /// How it is looked at.
-    pub looking: Looking,
-    /// How it is built.
-    pub setting: Setting,
-    /// The kind of fault.
-    pub kind: String,
-    /// The pass behind it, `None` for any.
-    pub pass: Option<String>,
-}
-
-impl Interesting for Aim {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
-        let shows = shows_expected(candidate.clone(), &self.looking, &self.setting, &self.kind, self.pass.as_deref());
-        shows.map(|yes| if yes { Answer::Yes } else { Answer::No }).map_err(|e| SeamError(format!("{e:#}")))
-    }
 }
 
 /// Writes through a neighbour and a rename: an interruption never leaves half a program.

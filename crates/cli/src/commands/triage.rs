@@ -1,23 +1,18 @@
 //! `trueline triage`: which pass did it, in which versions, the same bug as which other, and whose fault.
 
-mod document;
-mod explain;
-mod isolation;
 mod print;
-mod update;
 
 use crate::exit::Ending;
-use crate::fault::{FaultProbe, Judge, Looking, Shown, Sought, kind_of, read_program};
+use crate::input::read_with_flags;
 use anyhow::{Context, bail};
-pub use document::Document;
-pub use explain::script_of;
-use explain::{Case, Explained, Explainer};
-use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::PathBuf;
-use trueline_model::{CompilerKind, EngineKind, Fault, FindingId, Invariant, Language, OptLevel, Policy, Program};
+pub use trueline_explain::Document;
+use trueline_explain::{Case, ExplainError, Explained, Explainer, Looking, Stage, Versions, faults_of, shows_expected};
+use trueline_model::{CompilerKind, EngineKind, Fault, FindingId, Language, OptLevel, Policy};
 use trueline_store::Store;
-use trueline_toolchain::{Compiler, find_compiler, installed_compilers};
-use trueline_triage::{CachedProbe, KnownBugs, Presence, Setting, confirm};
+use trueline_toolchain::{find_compiler, installed_compilers};
+use trueline_triage::{KnownBugs, Setting};
 
 /// Explain findings: the guilty pass, a fingerprint over compiler versions, clusters, compiler or debugger.
 #[derive(clap::Args)]
@@ -80,10 +75,10 @@ pub struct Args {
 
 /// The known bugs that ship with the program.
 const SHIPPED: &[&str] = &[
-    include_str!("../../../../known/clang-inlined-block.toml"),
-    include_str!("../../../../known/clang-narrow-parameter.toml"),
-    include_str!("../../../../known/gcc-merged-return-og.toml"),
-    include_str!("../../../../known/gcc-merged-return-o2.toml"),
+    include_str!("../../../triage/known/clang-inlined-block.toml"),
+    include_str!("../../../triage/known/clang-narrow-parameter.toml"),
+    include_str!("../../../triage/known/gcc-merged-return-og.toml"),
+    include_str!("../../../triage/known/gcc-merged-return-o2.toml"),
 ];
 
 /// Runs the command.
@@ -99,7 +94,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         }
         known.extend(KnownBugs::read(dir)?);
     }
-    let versions = Versions::read(&args.versions)?;
+    let versions = versions(&args.versions)?;
     // A store may be a project's default: programs that are named need none.
     let names_programs = args.targets.iter().any(|target| is_program(target));
     let store = args.db.as_deref().filter(|_| !names_programs).map(Store::open_existing).transpose()?;
@@ -107,7 +102,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         Some(store) => (from_store(store, &args)?, Vec::new()),
         None => from_files(&args, &looking)?,
     };
-    let explainer = Explainer { looking, versions: &versions, known: &known, ask_readers: !args.no_readers, terminal: on_terminal() };
+    let terminal = std::io::stderr().is_terminal();
+    let progress = |stage| show(terminal, stage);
+    let explainer = Explainer { looking, versions: &versions, known: &known, ask_readers: !args.no_readers, progress: &progress };
     let explained = explainer.explain_all(cases)?;
     notes.extend(explained.iter().filter_map(Explained::note));
     if let Some(dir) = &args.out {
@@ -121,53 +118,38 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     } else {
         print::text(&explained, &notes);
     }
-    let found = args.fail_on_findings && explained.iter().any(explain::Explained::shows);
+    let found = args.fail_on_findings && explained.iter().any(Explained::shows);
     Ok(if found { Ending::Found } else { Ending::Clean })
 }
 
-fn on_terminal() -> bool {
-    std::io::IsTerminal::is_terminal(&std::io::stderr())
-}
-
-/// Which compilers a fingerprint is taken over.
-pub enum Versions {
-    /// Every installed (or fetched) one of the finding's family.
-    Installed(Vec<Compiler>),
-    /// These, of whatever family they are; only those of the finding's family are used.
-    Named(Vec<Compiler>),
-    /// No fingerprint: the finding's own compiler only.
-    None,
-}
-
-impl Versions {
-    fn read(words: &[String]) -> anyhow::Result<Self> {
-        match words {
-            [one] if one == "all" => Ok(Self::Installed(installed_compilers())),
-            [one] if one == "none" => Ok(Self::None),
-            names => {
-                let mut compilers = Vec::new();
-                for name in names {
-                    match name.as_str() {
-                        "all" => compilers.extend(installed_compilers()),
-                        name => compilers.push(find_compiler(name).with_context(|| format!("--versions {name}"))?),
-                    }
-                }
-                Ok(Self::Named(compilers))
+fn show(terminal: bool, stage: Stage) {
+    match stage {
+        _ if !terminal => {}
+        Stage::Explained { done, total } => {
+            eprint!("\r\x1b[K{done} of {total} explained");
+            if done == total {
+                eprint!("\r\x1b[K");
             }
         }
+        Stage::Reducing { lines, from } => eprint!("\r\x1b[Kreducing: {lines} of {from} lines"),
     }
+}
 
-    /// The settings of a fingerprint for one compiler: its own version and all others of its family.
-    pub fn settings(&self, own: &Compiler, opt: OptLevel) -> Vec<Setting> {
-        let others: &[Compiler] = match self {
-            Self::Installed(all) | Self::Named(all) => all,
-            Self::None => &[],
-        };
-        let mut compilers: BTreeMap<(CompilerKind, u32, String), Compiler> = BTreeMap::new();
-        for compiler in others.iter().filter(|c| c.id.kind == own.id.kind).chain([own]) {
-            compilers.insert((compiler.id.kind, compiler.major(), compiler.id.version.clone()), compiler.clone());
+/// The compilers that `--versions` names.
+fn versions(words: &[String]) -> anyhow::Result<Versions> {
+    match words {
+        [one] if one == "all" => Ok(Versions::Installed(installed_compilers())),
+        [one] if one == "none" => Ok(Versions::None),
+        names => {
+            let mut compilers = Vec::new();
+            for name in names {
+                match name.as_str() {
+                    "all" => compilers.extend(installed_compilers()),
+                    name => compilers.push(find_compiler(name).with_context(|| format!("--versions {name}"))?),
+                }
+            }
+            Ok(Versions::Named(compilers))
         }
-        compilers.into_values().map(|compiler| Setting { compiler, opt }).collect()
     }
 }
 
@@ -186,19 +168,18 @@ fn from_files(args: &Args, looking: &Looking) -> anyhow::Result<(Vec<Case>, Vec<
         if target.parse::<i64>().is_ok() {
             bail!("finding {target}: a number needs the store it is in (--db FILE)");
         }
-        let program = read_program(target.as_ref(), &args.cflags)?;
+        let program = read_with_flags(target.as_ref(), &args.cflags)?;
         if (program.language == Language::Rust) != (compiler.id.kind == CompilerKind::Rustc) {
             bail!("{} does not compile {target}; choose another compiler with --cc", compiler.id);
         }
         for &opt in &args.opt {
-            let judge = Judge::new(program.clone(), looking)?;
             let setting = Setting { compiler: compiler.clone(), opt };
-            let judged = judge.judge(&setting, &[])?;
-            let faults: Vec<Fault> = match &judged.shown {
-                Shown::Violations(violations) => violations.iter().cloned().map(Fault::Violation).collect(),
-                Shown::Other(fault) => vec![fault.clone()],
-                Shown::Unjudged(reason) => bail!("{target} cannot be judged with {} at {opt}: {reason}", compiler.id),
-            };
+            let faults = faults_of(program.clone(), looking, &setting).map_err(|error| match error {
+                ExplainError::Unjudged { reason, .. } => {
+                    anyhow::anyhow!("{target} cannot be judged with {} at {opt}: {reason}", compiler.id)
+                }
+                other => other.into(),
+            })?;
             if faults.is_empty() {
                 notes.push(format!("{target}: {} at {opt} shows nothing wrong", compiler.id));
             }
@@ -214,7 +195,7 @@ fn is_wanted(fault: &Fault, args: &Args) -> bool {
         Fault::Violation(v) => Some(v.line.0),
         _ => None,
     };
-    args.only.as_deref().is_none_or(|kind| kind == kind_of(fault)) && args.line.is_none_or(|l| line == Some(l))
+    args.only.as_deref().is_none_or(|kind| kind == fault.kind()) && args.line.is_none_or(|l| line == Some(l))
 }
 
 fn from_store(store: &Store, args: &Args) -> anyhow::Result<Vec<Case>> {
@@ -243,67 +224,9 @@ fn from_store(store: &Store, args: &Args) -> anyhow::Result<Vec<Case>> {
 /// The question of a reducer.
 fn expect(args: &Args, kind: &str, looking: &Looking) -> anyhow::Result<Ending> {
     let [target] = args.targets.as_slice() else { bail!("--expect judges one program") };
-    let program = read_program(target.as_ref(), &args.cflags)?;
+    let program = read_with_flags(target.as_ref(), &args.cflags)?;
     let compiler = find_compiler(&args.cc)?;
     let &[opt] = args.opt.as_slice() else { bail!("--expect judges one level") };
     let shows = shows_expected(program, looking, &Setting { compiler, opt }, kind, args.expect_pass.as_deref())?;
     Ok(if shows { Ending::Clean } else { Ending::Found })
-}
-
-/// Whether a program shows a fault of this kind, and with this pass behind it.
-pub fn shows_expected(program: Program, looking: &Looking, setting: &Setting, kind: &str, pass: Option<&str>) -> anyhow::Result<bool> {
-    let judge = Judge::new(program, looking)?;
-    let judged = judge.judge(setting, &[])?;
-    let sought: Vec<Sought> = match (&judged.shown, kind.parse::<Invariant>()) {
-        (Shown::Violations(all), Ok(invariant)) => {
-            let those = all.iter().filter(|v| v.invariant == invariant);
-            those.map(|v| Sought(Fault::Violation(v.clone()))).collect()
-        }
-        (Shown::Other(fault), _) if kind_of(fault) == kind => vec![Sought(fault.clone())],
-        _ => Vec::new(),
-    };
-    for sought in sought {
-        if sought.presence(&judged.shown) != Presence::Present {
-            continue;
-        }
-        let Some(pass) = pass else { return Ok(true) };
-        let probe = FaultProbe { judge: &judge, sought };
-        if confirm(&CachedProbe::new(&probe), setting, pass)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// The faults of a program in one build.
-pub fn triage_one(program: Program, looking: &Looking, setting: &Setting) -> anyhow::Result<Vec<Fault>> {
-    let judge = Judge::new(program, looking)?;
-    let judged = judge.judge(setting, &[])?;
-    match &judged.shown {
-        Shown::Violations(all) => Ok(all.iter().cloned().map(Fault::Violation).collect()),
-        Shown::Other(fault) => Ok(vec![fault.clone()]),
-        Shown::Unjudged(reason) => bail!("{} at {} cannot be judged: {reason}", setting.compiler.id, setting.opt),
-    }
-}
-
-/// The pass behind a fault, or behind the first of a kind; `None` when no pass can be named.
-pub fn pass_of(
-    program: Program,
-    looking: &Looking,
-    setting: &Setting,
-    kind: &str,
-    fault: Option<&Fault>,
-) -> anyhow::Result<Option<String>> {
-    let judge = Judge::new(program, looking)?;
-    let judged = judge.judge(setting, &[])?;
-    let fault = match &judged.shown {
-        shown if fault.is_some_and(|f| Sought(f.clone()).presence(shown) == Presence::Present) => fault.cloned(),
-        Shown::Violations(all) => all.iter().find(|v| v.invariant.name() == kind).cloned().map(Fault::Violation),
-        Shown::Other(fault) if kind_of(fault) == kind => Some(fault.clone()),
-        _ => None,
-    };
-    let fault = fault.with_context(|| format!("{} at {} shows no {kind} fault", setting.compiler.id, setting.opt))?;
-    let probe = FaultProbe { judge: &judge, sought: Sought(fault) };
-    let attribution = trueline_triage::attribute(&CachedProbe::new(&probe), setting)?;
-    Ok(attribution.name.map(|n| n.0))
 }

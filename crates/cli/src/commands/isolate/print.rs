@@ -1,9 +1,9 @@
 //! What the command says in the end.
 
-use super::case::Case;
 use super::{Args, GuiltyPass, LevelKind, SearchKind};
 use serde::Serialize;
 use std::time::Duration;
+use trueline_explain::FailingCase;
 use trueline_isolate::{Found, Suspect, SwitchWitness, diff};
 use trueline_model::{CompilerId, OptLevel, Program};
 use trueline_toolchain::Compiler;
@@ -12,7 +12,7 @@ use trueline_toolchain::Compiler;
 pub struct Outcome<'a> {
     pub args: &'a Args,
     pub compiler: &'a Compiler,
-    pub case: &'a Case,
+    pub case: &'a FailingCase,
     pub found: &'a Found,
     pub switches: &'a [SwitchWitness],
     /// For each switch the files that ask its debug counter.

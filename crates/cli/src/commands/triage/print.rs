@@ -1,10 +1,7 @@
 //! What triage says: for people, as JSON, and into the store.
 
-use super::document::{Document, Finding};
-use super::explain::Explained;
-use super::isolation;
-use crate::fault::{describe, kind_of};
 use std::collections::{BTreeMap, BTreeSet};
+use trueline_explain::{Document, Explained, Finding, command_for_file, describe, files, is_settled};
 use trueline_model::{FingerprintEntry, PassRole, Reader, Verdict};
 use trueline_store::Store;
 use trueline_triage::{entry_text, summarise};
@@ -87,7 +84,7 @@ fn one(finding: &Explained) {
             println!("  hides it  {without}");
         }
     }
-    let files = isolation::files(finding);
+    let files = files(finding);
     if !files.is_empty() {
         println!("  source    {}", files.join(", "));
     }
@@ -104,8 +101,8 @@ fn one(finding: &Explained) {
     if let Some(dwarf) = &finding.dwarf {
         println!("  dwarf     {}", dwarf.replace('\n', "\n            "));
     }
-    if !isolation::is_settled(finding) {
-        match isolation::command_for_file(finding) {
+    if !is_settled(finding) {
+        match command_for_file(finding) {
             Some(command) => println!("  next      {command}"),
             None => println!("  next      --out DIR writes a draft, which has the `trueline isolate` command for this program"),
         }
@@ -116,7 +113,7 @@ fn one(finding: &Explained) {
 /// The paper's tables on what was explained: violations against fingerprints per level, findings per pass,
 /// affected versions per level.
 fn tables(shown: &[&Explained]) {
-    let summary = summarise(shown.iter().map(|e| (e.case.opt, kind_of(&e.case.fault).to_owned(), &e.fingerprint)));
+    let summary = summarise(shown.iter().map(|e| (e.case.opt, e.case.fault.kind().to_owned(), &e.fingerprint)));
     let kinds: BTreeSet<&String> = summary.cells.values().flat_map(|row| row.keys()).collect();
     println!("findings / unique fingerprints");
     println!("  {:<7}{}", "level", kinds.iter().map(|k| format!("{k:>13}")).collect::<String>());

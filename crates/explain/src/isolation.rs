@@ -1,8 +1,7 @@
 //! The hand-over to `trueline isolate`: the command that ranks the compiler's files for a finding, and the file of the
 //! pass where one is known, to be read beside that ranking.
 
-use super::explain::Explained;
-use crate::fault::kind_of;
+use crate::explainer::Explained;
 use std::fmt::Write as _;
 use trueline_model::{CompilerKind, Fault, Language, Origin, PassRole, Verdict};
 use trueline_triage::source_of;
@@ -48,7 +47,7 @@ pub fn command_for_file(explained: &Explained) -> Option<String> {
 pub fn markdown(explained: &Explained, file: &str) -> String {
     let files = files(explained);
     let mut text = match files.as_slice() {
-        [] => format!("No source file is known for this {} by its pass.", kind_of(&explained.case.fault)),
+        [] => format!("No source file is known for this {} by its pass.", explained.case.fault.kind()),
         files => format!("The pass is implemented in {}.", files.iter().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", ")),
     };
     if let Some(command) = command(explained, file) {

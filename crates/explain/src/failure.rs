@@ -1,20 +1,25 @@
 //! How the program fails, and who judges whether a mutant still does.
 
-use super::{Args, FailureChoice};
-use crate::fault::patience_for_changes;
-use anyhow::bail;
+use crate::error::ExplainError;
+use crate::judge::patience_for_changes;
 use trueline_check::{CheckOptions, Checker};
-use trueline_isolate::{Failure, FailureJudge, FailureKind, Setting, diagnose_telling};
+use trueline_isolate::{Failure, FailureError, FailureJudge, FailureKind, Setting, diagnose_telling};
 use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError};
 use trueline_toolchain::{Compiler, Limits, cpu_time, installed_compilers};
 
 /// What is being looked into.
-pub struct Case {
+pub struct FailingCase {
+    /// `crash`, `hang`, `wrong-code` or `debug-info`.
     pub kind: &'static str,
+    /// One line for people.
     pub message: String,
+    /// How it is built to fail.
     pub setting: Setting,
+    /// Whether the compiler crashes.
     pub crash: bool,
+    /// Whether mutations must leave alone what is printed.
     pub protect_output: bool,
+    /// Says whether a mutant still fails.
     pub judge: Box<dyn SwitchJudge>,
     /// The program that is mutated: the one given, or one that tells more about the same failure.
     pub program: Program,
@@ -22,6 +27,7 @@ pub struct Case {
 
 /// A judge that can also judge the program under further flags.
 pub trait SwitchJudge: Interesting {
+    /// Judges a program that is compiled with these flags, too.
     fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError>;
 
     /// The levels at which the program passes.
@@ -38,32 +44,52 @@ impl SwitchJudge for FailureJudge {
     }
 }
 
+/// Which failures are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureScope {
+    /// Crash, hang or wrong code; debug information when there is none of these.
+    Any,
+    /// A debug-information invariant.
+    DebugInfo,
+}
+
+/// Where a failure is looked for.
+#[derive(Clone, Debug)]
+pub struct FailureSearch<'a> {
+    /// The levels to try; none for every level.
+    pub levels: &'a [OptLevel],
+    /// Flags for every compilation of the program.
+    pub cflags: &'a [String],
+    /// Which failures count.
+    pub scope: FailureScope,
+}
+
 /// Finds out how a program fails.
-pub fn find_case(args: &Args, program: &Program, compiler: &Compiler) -> anyhow::Result<Case> {
+pub fn find_case(search: &FailureSearch<'_>, program: &Program, compiler: &Compiler) -> Result<FailingCase, ExplainError> {
     // From the level that runs the least of the compiler to the one that runs the most.
     let usual = [OptLevel::O1, OptLevel::Og, OptLevel::Os, OptLevel::O2, OptLevel::O3, OptLevel::O0];
-    let levels: Vec<OptLevel> = if args.opt.is_empty() { usual.to_vec() } else { args.opt.clone() };
-    if args.failure == FailureChoice::DebugInfo {
-        return debug_case(args, program, compiler, &levels);
+    let levels: Vec<OptLevel> = if search.levels.is_empty() { usual.to_vec() } else { search.levels.to_vec() };
+    if search.scope == FailureScope::DebugInfo {
+        return debug_case(search, program, compiler, &levels);
     }
     let other =
         installed_compilers().into_iter().rev().find(|c| c.id.kind != compiler.id.kind && c.id.kind != trueline_model::CompilerKind::Rustc);
-    match diagnose_telling(program, compiler, &levels, &args.cflags, other.as_ref()) {
+    match diagnose_telling(program, compiler, &levels, search.cflags, other.as_ref()) {
         Ok((failure, program)) => Ok(program_case(failure, program)),
-        Err(passes @ trueline_isolate::FailureError::Passes { .. }) => {
-            debug_case(args, program, compiler, &levels).map_err(|debug| anyhow::anyhow!("{passes}\nand its debug information: {debug:#}"))
+        Err(passes @ FailureError::Passes { .. }) => {
+            debug_case(search, program, compiler, &levels).map_err(|debug| ExplainError::NothingFails { passes, debug: Box::new(debug) })
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn program_case(failure: Failure, program: Program) -> Case {
+fn program_case(failure: Failure, program: Program) -> FailingCase {
     let kind = match failure.kind {
         FailureKind::Crash => "crash",
         FailureKind::Hang => "hang",
         FailureKind::WrongCode => "wrong-code",
     };
-    Case {
+    FailingCase {
         kind,
         message: failure.message.clone(),
         setting: failure.failing.clone(),
@@ -115,9 +141,14 @@ impl SwitchJudge for DebugJudge {
     }
 }
 
-fn debug_case(args: &Args, program: &Program, compiler: &Compiler, levels: &[OptLevel]) -> anyhow::Result<Case> {
+fn debug_case(
+    search: &FailureSearch<'_>,
+    program: &Program,
+    compiler: &Compiler,
+    levels: &[OptLevel],
+) -> Result<FailingCase, ExplainError> {
     let options = CheckOptions {
-        cflags: args.cflags.clone(),
+        cflags: search.cflags.to_vec(),
         invariants: Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect(),
         ..CheckOptions::default()
     };
@@ -131,11 +162,11 @@ fn debug_case(args: &Args, program: &Program, compiler: &Compiler, levels: &[Opt
         let run = checker.check(program, &reference, compiler, opt, &[])?;
         if let Some(violation) = run.violations.first() {
             let mut flags = vec!["-g".to_owned()];
-            flags.extend(args.cflags.iter().cloned());
+            flags.extend(search.cflags.iter().cloned());
             let setting = Setting { compiler: compiler.clone(), opt, flags };
             let message = format!("{} violation at {}:{} ({opt})", violation.invariant, program.name, violation.line);
             let judge = DebugJudge { checker: for_mutants, setting: setting.clone(), invariant: violation.invariant };
-            return Ok(Case {
+            return Ok(FailingCase {
                 kind: "debug-info",
                 message,
                 setting,
@@ -146,5 +177,5 @@ fn debug_case(args: &Args, program: &Program, compiler: &Compiler, levels: &[Opt
             });
         }
     }
-    bail!("no invariant is broken at {}", levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    Err(ExplainError::NoViolation { levels: levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ") })
 }

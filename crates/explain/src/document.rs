@@ -1,9 +1,8 @@
 //! The JSON document of `triage`; each finding's part is also what the store keeps.
 
-use super::explain::Explained;
-use super::isolation;
-use super::update::Seen;
-use crate::fault::kind_of;
+use crate::explainer::Explained;
+use crate::isolation;
+use crate::update::{Seen, Update};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -145,7 +144,7 @@ impl<'a> Finding<'a> {
         };
         Self {
             id: case.id,
-            kind: kind_of(&case.fault),
+            kind: case.fault.kind(),
             program: &case.program.name,
             cflags: &case.program.cflags,
             compiler: &case.compiler.id,
@@ -160,7 +159,7 @@ impl<'a> Finding<'a> {
             cluster: explained.cluster,
             known: explained.known.as_ref().map(|k| Known { id: &k.id, title: &k.title, url: k.url.as_deref() }),
             dwarf: explained.dwarf.as_deref(),
-            update: explained.update.as_ref().map(super::update::Update::seen),
+            update: explained.update.as_ref().map(Update::seen),
             source_files: isolation::files(explained),
             isolate: isolation::command_for_file(explained).filter(|_| explained.shows() && !isolation::is_settled(explained)),
             unbuildable: explained.levels.iter().filter_map(|l| Some((l.version.as_str(), l.reason.as_deref()?))).collect(),

@@ -1,22 +1,15 @@
 //! From a finding to its explanation.
 
-use super::Versions;
-use super::isolation;
-use super::update::{self, Update};
-use crate::commands::reduce::{Aim, self_contained, shrink};
-use crate::fault::{FaultProbe, Judge, Looking, Sought, check_options, describe, kind_of};
-use anyhow::Context;
-use std::ops::ControlFlow;
-use std::path::Path;
+use crate::error::ExplainError;
+use crate::judge::{FaultProbe, Judge, Looking, Sought, check_options, describe};
+use crate::update::{self, Update};
+use crate::versions::Versions;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 use trueline_check::{CheckRun, Checker};
-use trueline_model::{EngineKind, Fault, FindingId, Fingerprint, Language, OptLevel, Policy, Program, Reader, Verdict};
-use trueline_reduce::{Progress, ScriptSpec, interesting_script};
-use trueline_toolchain::{Compiler, find_compiler};
+use trueline_model::{EngineKind, Fault, FindingId, Fingerprint, OptLevel, Policy, Program, Reader, Verdict};
+use trueline_toolchain::Compiler;
 use trueline_triage::{
-    Attribution, CachedProbe, Cluster, Draft, KnownBug, KnownBugs, Level, Presence, Reading, Setting, cluster, excerpt, fingerprint,
-    write_draft,
+    Attribution, CachedProbe, Cluster, KnownBug, KnownBugs, Level, Presence, Reading, Setting, cluster, excerpt, fingerprint,
 };
 
 /// A finding to be explained.
@@ -92,6 +85,25 @@ impl Explained {
     }
 }
 
+/// How far the work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Findings are being explained.
+    Explained {
+        /// How many are.
+        done: usize,
+        /// How many there are.
+        total: usize,
+    },
+    /// A program is being reduced.
+    Reducing {
+        /// Lines it has.
+        lines: usize,
+        /// Lines it had.
+        from: usize,
+    },
+}
+
 /// Explains findings.
 pub struct Explainer<'a> {
     /// How the searches look.
@@ -102,13 +114,13 @@ pub struct Explainer<'a> {
     pub known: &'a KnownBugs,
     /// Whether gdb and lldb are asked.
     pub ask_readers: bool,
-    /// Whether progress can be shown.
-    pub terminal: bool,
+    /// Told how far the work is; may be called from several threads.
+    pub progress: &'a (dyn Fn(Stage) + Sync),
 }
 
 impl Explainer<'_> {
     /// Explains all of them, in parallel, sharing builds between findings of one program.
-    pub fn explain_all(&self, cases: Vec<Case>) -> anyhow::Result<Vec<Explained>> {
+    pub fn explain_all(&self, cases: Vec<Case>) -> Result<Vec<Explained>, ExplainError> {
         use rayon::prelude::*;
         let total = cases.len();
         let done = AtomicUsize::new(0);
@@ -127,23 +139,18 @@ impl Explainer<'_> {
                 let explain = |case| {
                     let explained = self.explain(&judge, case);
                     let n = done.fetch_add(1, Ordering::Relaxed) + 1;
-                    if self.terminal {
-                        eprint!("\r\x1b[K{n} of {total} explained");
-                    }
+                    (self.progress)(Stage::Explained { done: n, total });
                     explained
                 };
-                group.into_iter().map(explain).collect::<anyhow::Result<Vec<_>>>()
+                group.into_iter().map(explain).collect::<Result<Vec<_>, ExplainError>>()
             })
-            .collect::<anyhow::Result<_>>()?;
-        if self.terminal {
-            eprint!("\r\x1b[K");
-        }
+            .collect::<Result<_, ExplainError>>()?;
         let mut explained: Vec<Explained> = explained.into_iter().flatten().collect();
         number_clusters(&mut explained);
         Ok(explained)
     }
 
-    fn explain(&self, judge: &Judge, case: Case) -> anyhow::Result<Explained> {
+    pub(crate) fn explain(&self, judge: &Judge, case: Case) -> Result<Explained, ExplainError> {
         let setting = Setting { compiler: case.compiler.clone(), opt: case.opt };
         let sought = Sought(case.fault.clone());
         let steadiness = steadiness(judge, &setting, &sought)?;
@@ -178,7 +185,7 @@ impl Explainer<'_> {
             explained.readings = ask_readers(judge, &setting, &run, &explained.case.fault);
             explained.verdict = trueline_triage::judge(&explained.readings);
         }
-        explained.known = self.known.matching(kind_of(&explained.case.fault), &vector).cloned();
+        explained.known = self.known.matching(explained.case.fault.kind(), &vector).cloned();
         explained.update = attribution.as_ref().and_then(|a| update::watch(&explained.case, a));
         explained.attribution = attribution;
         explained.fingerprint = vector;
@@ -188,8 +195,8 @@ impl Explainer<'_> {
 }
 
 /// Looks twice, and five times when the two looks differ or see nothing.
-fn steadiness(judge: &Judge, setting: &Setting, sought: &Sought) -> anyhow::Result<Steadiness> {
-    let look = |anew: bool| -> anyhow::Result<bool> {
+fn steadiness(judge: &Judge, setting: &Setting, sought: &Sought) -> Result<Steadiness, ExplainError> {
+    let look = |anew: bool| -> Result<bool, ExplainError> {
         let shown = if anew { judge.judge_anew(setting, &[])?.shown } else { judge.judge(setting, &[])?.shown.clone() };
         Ok(sought.presence(&shown) == Presence::Present)
     };
@@ -234,125 +241,11 @@ fn ask_readers(judge: &Judge, setting: &Setting, run: &CheckRun, fault: &Fault) 
 fn number_clusters(explained: &mut [Explained]) {
     let shown: Vec<usize> = (0..explained.len()).filter(|i| explained[*i].shows()).collect();
     let vectors: Vec<(Fingerprint, String)> =
-        shown.iter().map(|i| (explained[*i].fingerprint.clone(), kind_of(&explained[*i].case.fault).to_owned())).collect();
+        shown.iter().map(|i| (explained[*i].fingerprint.clone(), explained[*i].case.fault.kind().to_owned())).collect();
     let clusters: Vec<Cluster> = cluster(&vectors);
     for cluster in clusters {
         for member in cluster.members {
             explained[shown[member]].cluster = cluster.number;
         }
-    }
-}
-
-/// The script that a reducer (or a person) asks about a finding.
-pub fn script_of(program: &Program, file: &str, setting: &Setting, kind: &str, pass: Option<&str>) -> String {
-    let own = std::env::current_exe().ok().map_or_else(|| "trueline".to_owned(), |p| p.display().to_string());
-    let clang = ["clang-16", "clang-19", "clang-14", "clang"].iter().find_map(|n| find_compiler(n).ok());
-    let clang = clang.filter(|_| program.language == Language::C);
-    let mut arguments: Vec<String> =
-        vec!["--cc".to_owned(), setting.compiler.id.path.display().to_string(), format!("--opt={}", setting.opt)];
-    arguments.extend(program.cflags.iter().map(|f| format!("--cflag={f}")));
-    arguments.extend(["--expect".to_owned(), kind.to_owned()]);
-    arguments.extend(pass.into_iter().flat_map(|p| ["--expect-pass".to_owned(), p.to_owned()]));
-    interesting_script(&ScriptSpec {
-        trueline: own,
-        file: file.to_owned(),
-        arguments,
-        cflags: program.cflags.clone(),
-        lints: clang.iter().flat_map(|c| trueline_generate::lints_of(c, program)).map(str::to_owned).collect(),
-        clang: clang.map_or_else(String::new, |c| c.id.path.display().to_string()),
-        demand: crate::commands::reduce::demand_of(kind),
-    })
-}
-
-/// A reduced program and what was found out about it anew.
-struct Smaller {
-    text: String,
-    explained: Explained,
-}
-
-impl Explainer<'_> {
-    /// Writes one directory per finding, with a reduced program when there is time for it.
-    pub fn write_drafts(&self, dir: &Path, explained: &[Explained], reduce: Option<Duration>) -> anyhow::Result<()> {
-        for (index, finding) in explained.iter().enumerate().filter(|(_, e)| e.shows()) {
-            let case = &finding.case;
-            let setting = Setting { compiler: case.compiler.clone(), opt: case.opt };
-            let kind = kind_of(&case.fault);
-            let number = case.id.map_or(index as i64 + 1, |id| id.0);
-            let name = format!("{number:03}-{}-{}{}-{kind}", case.compiler.id.kind, case.compiler.major(), case.opt);
-            let pass = finding.attribution.as_ref().and_then(|a| a.name.as_ref()).map(|n| n.0.as_str());
-            let smaller = match reduce {
-                Some(time) => self.reduce(finding, &setting, kind, pass, time).with_context(|| format!("reducing {name}"))?,
-                None => None,
-            };
-            // What the report shows is the smaller program, under the name that its file has in the draft.
-            let extension = case.program.language.extension();
-            let (stem, shown) = smaller.as_ref().map_or(("program", finding), |s| ("reduced", &s.explained));
-            let file = format!("{stem}.{extension}");
-            let script = script_of(&shown.case.program, &file, &setting, kind, pass);
-            let fault = renamed(&shown.case.fault, &file);
-            let update = shown.update.as_ref().map(Update::markdown);
-            let next = isolation::markdown(shown, &file);
-            let draft = Draft {
-                program: &case.program,
-                reduced: smaller.as_ref().map(|s| s.text.as_str()),
-                fault: &fault,
-                compiler: &case.compiler.id,
-                opt: case.opt,
-                attribution: shown.attribution.as_ref(),
-                fingerprint: Some(&finding.fingerprint),
-                readings: &shown.readings,
-                verdict: shown.verdict.clone(),
-                dwarf: shown.dwarf.as_deref(),
-                update: update.as_deref(),
-                next: Some(&next),
-                interesting: &script,
-            };
-            write_draft(&dir.join(&name), &draft).with_context(|| format!("draft {name}"))?;
-        }
-        Ok(())
-    }
-
-    /// Reduces a finding's program and explains what is left; `None` when it cannot be reduced.
-    fn reduce(
-        &self,
-        finding: &Explained,
-        setting: &Setting,
-        kind: &str,
-        pass: Option<&str>,
-        time: Duration,
-    ) -> anyhow::Result<Option<Smaller>> {
-        if finding.case.program.language != Language::C {
-            return Ok(None);
-        }
-        let whole = self_contained(finding.case.program.clone(), &self.looking, setting, kind, pass)?;
-        let aim = Aim { looking: self.looking.clone(), setting: setting.clone(), kind: kind.to_owned(), pass: pass.map(str::to_owned) };
-        let started = Instant::now();
-        let watch = |progress: &Progress<'_>| {
-            if self.terminal {
-                eprint!("\r\x1b[Kreducing: {} of {} lines", progress.lines, progress.from);
-            }
-            if started.elapsed() > time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let reduced = shrink(&whole, &aim, None, time, &watch)?;
-        let program = Program { source: reduced.text.clone(), ..whole };
-        let judge = Judge::new(program.clone(), &self.looking)?;
-        let faults = super::triage_one(program.clone(), &self.looking, setting)?;
-        let Some(fault) = faults.into_iter().find(|f| kind_of(f) == kind) else { return Ok(None) };
-        let case = Case { id: finding.case.id, program, compiler: finding.case.compiler.clone(), opt: finding.case.opt, fault };
-        let alone = Explainer { versions: &Versions::None, looking: self.looking.clone(), ..*self };
-        let explained = alone.explain(&judge, case)?;
-        Ok(explained.shows().then_some(Smaller { text: reduced.text, explained }))
-    }
-}
-
-/// A fault as it shows when the program's file has another name.
-pub fn renamed(fault: &Fault, file: &str) -> Fault {
-    match fault {
-        Fault::Violation(violation) => {
-            let mut violation = violation.clone();
-            violation.file = trueline_model::FileName::new(file);
-            Fault::Violation(violation)
-        }
-        other => other.clone(),
     }
 }

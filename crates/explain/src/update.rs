@@ -1,7 +1,7 @@
 //! The wrong update inside a guilty pass of clang: the pass is watched at the very execution that the bisection
 //! found, on the very program, and what it did to locations is told with the missing update.
 
-use super::explain::Case;
+use crate::explainer::Case;
 use std::fmt::Write as _;
 use trueline_model::{CompilerKind, Fault, Invariant, Language, PassRole, Violation};
 use trueline_passes::{Execution, UpdateError, Watched, analyze_execution};

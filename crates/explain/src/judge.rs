@@ -3,13 +3,13 @@
 //! A [`Judge`] builds, traces and judges, and remembers every build, so that ten violations of one program
 //! share their compilations. A [`Sought`] fault turns it into the probe of a search.
 
-use anyhow::{Context, bail};
+use crate::error::ExplainError;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use trueline_check::{Behaviour, CheckError, CheckOptions, CheckRun, Checker, Reference, Strictness};
-use trueline_model::{EngineKind, Fault, Invariant, Language, OptLevel, Origin, Policy, Program, Violation};
+use trueline_model::{EngineKind, Fault, Invariant, Language, OptLevel, Policy, Program, Violation};
 use trueline_toolchain::{BuildError, CompileRequest, Compiler, Limits, Scratch, cpu_time};
 use trueline_triage::{Presence, Probe, ProbeError, Probed, Setting, crash_key};
 
@@ -89,7 +89,7 @@ impl Looking {
     }
 
     /// The same for what is made of `program`.
-    pub fn at_changes_of(&self, program: &Program, compiler: &Compiler) -> anyhow::Result<Self> {
+    pub fn at_changes_of(&self, program: &Program, compiler: &Compiler) -> Result<Self, ExplainError> {
         let judge = Judge::new(program.clone(), self)?;
         let started = cpu_time();
         let _ = judge.reference(compiler);
@@ -112,7 +112,7 @@ pub fn check_options(looking: &Looking) -> CheckOptions {
 
 impl Judge {
     /// A judge of one program.
-    pub fn new(program: Program, looking: &Looking) -> anyhow::Result<Self> {
+    pub fn new(program: Program, looking: &Looking) -> Result<Self, ExplainError> {
         let checker = Checker::new(check_options(looking))?;
         Ok(Self { program, checker, references: Mutex::default(), behaviours: Mutex::default(), judged: Mutex::default() })
     }
@@ -245,7 +245,7 @@ impl Sought {
             (Fault::WrongCode { .. }, Shown::Other(Fault::WrongCode { .. })) => Presence::Present,
             // Looked for a crash, a hang or wrong code, and the build is in order.
             (_, Shown::Violations(_)) => Presence::Absent,
-            (_, Shown::Other(fault)) => Presence::Unjudged(kind_of(fault).to_owned()),
+            (_, Shown::Other(fault)) => Presence::Unjudged(fault.kind().to_owned()),
         }
     }
 }
@@ -276,16 +276,6 @@ impl Probe for FaultProbe<'_> {
     }
 }
 
-/// One word for a fault: the invariant, or what else it is.
-pub fn kind_of(fault: &Fault) -> &'static str {
-    match fault {
-        Fault::Violation(violation) => violation.invariant.name(),
-        Fault::Crash { .. } => "crash",
-        Fault::Hang { .. } => "hang",
-        Fault::WrongCode { .. } => "wrong-code",
-    }
-}
-
 /// One line for people.
 pub fn describe(fault: &Fault) -> String {
     match fault {
@@ -300,31 +290,21 @@ pub fn describe(fault: &Fault) -> String {
     }
 }
 
-/// Reads a program that the user names.
-pub fn read_program(path: &Path, cflags: &[String]) -> anyhow::Result<Program> {
-    let Some(language) = Language::of_path(path) else {
-        bail!("{}: only C (.c, .i) and Rust (.rs) programs can be explained", path.display());
-    };
-    let source = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let name = path.file_name().and_then(|n| n.to_str()).context("the program's name is not text")?.to_owned();
-    let mut flags = cflags.to_vec();
-    // Headers beside the program are found although it is compiled from a copy.
-    if language == Language::C && source.contains("#include \"") {
-        let dir = std::path::absolute(path).ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
-        flags.insert(0, format!("-I{}", dir.display()));
-    }
-    Ok(Program { name, language, source, origin: Origin::File { path: path.to_owned() }, cflags: flags })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueline_model::Origin;
     use trueline_toolchain::find_compiler;
 
     #[test]
     fn a_change_that_loops_for_ever_costs_seconds() {
-        let scratch = Scratch::new().unwrap();
-        let program = |source: &str| read_program(&scratch.write("a.c", source).unwrap(), &[]).unwrap();
+        let program = |source: &str| Program {
+            name: "a.c".to_owned(),
+            language: Language::C,
+            source: source.to_owned(),
+            origin: Origin::File { path: "a.c".into() },
+            cflags: Vec::new(),
+        };
         let compiler = find_compiler("gcc").unwrap();
         let looking = Looking::new(EngineKind::Native, Policy::Gdb);
         let hurried = looking.at_changes_of(&program("int main(void) { return 0; }\n"), &compiler).unwrap();

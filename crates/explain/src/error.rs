@@ -1,0 +1,78 @@
+//! Why something could not be explained.
+
+use trueline_check::CheckError;
+use trueline_ctree::PreprocessError;
+use trueline_isolate::FailureError;
+use trueline_model::OptLevel;
+use trueline_reduce::ReduceError;
+use trueline_triage::{AttributeError, DraftError, ProbeError};
+
+/// Why something could not be explained.
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    /// A checker cannot be had, or cannot do its work.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// A build could not be tried.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
+    /// The search for a pass failed.
+    #[error(transparent)]
+    Attribute(#[from] AttributeError),
+    /// The program does not fail in a way that can be looked into.
+    #[error(transparent)]
+    Failure(#[from] FailureError),
+    /// The program cannot be freed of its includes.
+    #[error(transparent)]
+    Preprocess(#[from] PreprocessError),
+    /// The program could not be reduced.
+    #[error("reducing {name}: {source}")]
+    Reduce {
+        /// The draft's name.
+        name: String,
+        /// What failed.
+        source: ReduceError,
+    },
+    /// A bug draft could not be written.
+    #[error("draft {name}: {source}")]
+    Draft {
+        /// The draft's name.
+        name: String,
+        /// What failed.
+        source: DraftError,
+    },
+    /// Nothing can be said about a build.
+    #[error("{compiler} at {opt} cannot be judged: {reason}")]
+    Unjudged {
+        /// With which compiler.
+        compiler: String,
+        /// At which level.
+        opt: OptLevel,
+        /// Why.
+        reason: String,
+    },
+    /// The program does not show what it was said to.
+    #[error("{compiler} at {opt} shows no {kind} fault")]
+    Absent {
+        /// With which compiler.
+        compiler: String,
+        /// At which level.
+        opt: OptLevel,
+        /// The kind of fault.
+        kind: String,
+    },
+    /// Neither the program nor its debug information fails.
+    #[error("{passes}\nand its debug information: {debug}")]
+    NothingFails {
+        /// What was found out about the program itself.
+        passes: FailureError,
+        /// What was found out about its debug information.
+        debug: Box<ExplainError>,
+    },
+    /// No invariant is broken.
+    #[error("no invariant is broken at {levels}")]
+    NoViolation {
+        /// The levels that were tried.
+        levels: String,
+    },
+}

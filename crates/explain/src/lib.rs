@@ -1,0 +1,29 @@
+//! One fault explained: whose it is by the readers' answers, which pass made it and which update in it, in which versions
+//! it shows, the smallest program that shows it, and all of this as a document and as a bug draft.
+//!
+//! This crate puts the feature crates together; the command line and the hunt both use it. Deliberately absent: flags,
+//! printing, exit codes, and the campaign store.
+
+mod aim;
+mod document;
+mod draft;
+mod error;
+mod expectation;
+mod explainer;
+mod failure;
+mod isolation;
+mod judge;
+mod update;
+mod versions;
+
+pub use aim::{Aim, Reducer, demand_of, filter_of, self_contained, shrink};
+pub use document::{Document, Finding};
+pub use draft::{renamed, script_of};
+pub use error::ExplainError;
+pub use expectation::{faults_of, pass_of, shows_expected};
+pub use explainer::{Case, Explained, Explainer, Stage, Steadiness};
+pub use failure::{FailingCase, FailureScope, FailureSearch, SwitchJudge, find_case};
+pub use isolation::{command_for_file, files, is_settled};
+pub use judge::{FaultProbe, Judge, Judged, Looking, Shown, Sought, check_options, describe};
+pub use update::{Seen, Update};
+pub use versions::Versions;
