@@ -168,8 +168,10 @@ impl Plan {
                 }
             }
         }
-        let own = info.rows.iter().filter(|r| function.ranges.iter().any(|(low, high)| (*low..*high).contains(&r.start)));
-        self.stops.extend(own.map(|r| r.start));
+        for &(low, high) in function.ranges.iter() {
+            let (first, after) = (info.rows.partition_point(|r| r.start < low), info.rows.partition_point(|r| r.start < high));
+            self.stops.extend(info.rows[first..after].iter().map(|r| r.start));
+        }
         if number.is_some() {
             self.stops.insert(function.ranges[0].0);
         }
