@@ -437,10 +437,28 @@ impl Drop for Traced {
         if let Some(watchdog) = self.watchdog.take() {
             watchdog.stop();
         }
+        reap(self.group);
+    }
+}
+
+/// Time in which the kernel takes apart what was killed: it has always been milliseconds, and giving up leaves a zombie, not a hang.
+const DYING: Duration = Duration::from_secs(5);
+
+/// Reaps what is left of a killed group. Each traced thread has to be waited for by itself, and the leader reports its end only
+/// after all others are gone, so that waiting for the leader alone would never end.
+fn reap(group: Group) {
+    let started = Instant::now();
+    while started.elapsed() < DYING {
         let mut status = 0;
-        // Reap whatever is left of the leader; ECHILD says that the tracer reaped it already.
-        // SAFETY: waitpid writes one integer that lives on this stack.
-        while unsafe { libc::waitpid(self.pid, &mut status, libc::__WALL) } > 0 && !libc::WIFEXITED(status) && !libc::WIFSIGNALED(status) {}
+        // SAFETY: waitpid writes one integer that lives on this stack; only children in the child's own group
+        // are waited for, and nobody else asks about those.
+        match unsafe { libc::waitpid(-group.0, &mut status, libc::__WALL | libc::WNOHANG) } {
+            // Somebody is reaped, or stood still once more on the way to the end.
+            pid if pid > 0 => {}
+            0 => thread::sleep(Duration::from_micros(200)),
+            // ECHILD: nobody is left.
+            _ => break,
+        }
     }
 }
 
