@@ -208,6 +208,15 @@ pub struct TraceHeader {
 pub trait StepSink {
     /// One stop.
     fn step(&mut self, step: Step) -> ControlFlow<()>;
+
+    /// Whether [`StepSink::pass`] is of use; engines that can tell then do.
+    fn wants_passes(&self) -> bool {
+        false
+    }
+
+    /// The run came to the code of `lines` with these frames active, whether or not a debugger would have stopped there. Told once
+    /// for each address and each way to it.
+    fn pass(&mut self, _lines: &[LineKey], _frames: &Arc<[Frame]>) {}
 }
 
 /// A whole trace in memory, for small programs and tests.

@@ -63,8 +63,8 @@ impl Stop {
 pub struct LineDigest {
     /// Its distinct stops.
     pub stops: Vec<StopId>,
-    /// Variables visible at some stop.
-    pub visible: BTreeSet<VarKey>,
+    /// Variables visible at some stop, each with the first that shows it.
+    pub visible: BTreeMap<VarKey, StopId>,
     /// Variables visible at every stop.
     pub always_visible: BTreeSet<VarKey>,
     /// Locals and parameters that had a value at some stop.
@@ -123,6 +123,8 @@ pub struct Digest {
     pub stops: Vec<Stop>,
     /// Variables seen.
     pub vars: BTreeMap<VarKey, VarDigest>,
+    /// Functions that were active together on a line, at rows that the run came to without a stop; the reference's only.
+    pub passed: BTreeMap<LineKey, BTreeSet<BTreeSet<Arc<str>>>>,
     /// True when distinct stops were left out.
     pub stops_overflow: bool,
     index: HashMap<(u64, Option<LineKey>, Stack), StopId>,
@@ -141,6 +143,7 @@ impl Digest {
             lines: BTreeMap::new(),
             stops: Vec::new(),
             vars: BTreeMap::new(),
+            passed: BTreeMap::new(),
             stops_overflow: false,
             index: HashMap::new(),
             stacks: HashMap::new(),
@@ -266,7 +269,9 @@ impl Digest {
                 entry.always_visible.retain(|v| visible.contains(v));
             }
             entry.stops.push(stop);
-            entry.visible.extend(visible);
+            for variable in visible {
+                entry.visible.entry(variable).or_insert(stop);
+            }
         }
         if !available.is_subset(&entry.available) {
             entry.available.extend(available);
@@ -318,5 +323,20 @@ impl StepSink for Digest {
             self.observe(&step, id, is_new);
         }
         ControlFlow::Continue(())
+    }
+
+    fn wants_passes(&self) -> bool {
+        self.role == Role::Reference
+    }
+
+    fn pass(&mut self, lines: &[LineKey], frames: &Arc<[Frame]>) {
+        let active: BTreeSet<Arc<str>> = frames.iter().map(|f| Arc::clone(&f.function)).collect();
+        for line in lines {
+            let key = LineKey { file: self.base(&line.file), line: line.line };
+            let known = self.passed.entry(key).or_default();
+            if !known.contains(&active) {
+                known.insert(active.clone());
+            }
+        }
     }
 }

@@ -16,6 +16,7 @@ mod line;
 mod load;
 mod module;
 mod op;
+mod path;
 mod policy;
 mod stack;
 mod tailcall;

@@ -1,44 +1,13 @@
 //! The native engine on real programs, against gdb on the same stops, and on damaged binaries.
 
+mod common;
+
+use common::{Program, native};
 use object::{Object, ObjectSection};
-use std::path::PathBuf;
-use trueline_model::{Language, Observation, OptLevel, Policy, Step, Trace};
-use trueline_toolchain::{CompileRequest, Limits, Scratch, find_compiler};
+use trueline_model::{Observation, OptLevel, Policy, Step, Trace};
+use trueline_toolchain::Limits;
 use trueline_trace::native::{Facts, ScopeKind, executed_lines};
 use trueline_trace::{Engine, GdbEngine, NativeEngine, TraceError, TraceRequest};
-
-struct Program {
-    scratch: Scratch,
-    source: PathBuf,
-}
-
-impl Program {
-    fn new(source: &str) -> Self {
-        let scratch = Scratch::new().unwrap();
-        let source = scratch.write("p.c", source).unwrap();
-        Self { scratch, source }
-    }
-
-    /// A request for a build; `None`, with a printed reason, when the compiler is not installed.
-    fn build(&self, cc: &str, opt: OptLevel, flags: &[&str]) -> Option<TraceRequest> {
-        let Ok(compiler) = find_compiler(cc) else {
-            println!("skipped: no {cc}");
-            return None;
-        };
-        let output = self.scratch.join(format!("{cc}{}{}", opt.flag(), flags.concat()));
-        let request = CompileRequest::new(&self.source, Language::C, opt, output).flags(flags.iter().copied());
-        let mut request = TraceRequest::new(compiler.compile(&request).unwrap().binary);
-        request.user_files = vec!["p.c".into()];
-        request.limits = Limits::seconds(300);
-        Some(request)
-    }
-}
-
-fn native(request: &TraceRequest) -> Vec<Step> {
-    let mut trace = Trace::default();
-    NativeEngine.trace(request, &mut trace).unwrap();
-    trace.steps
-}
 
 fn value<'s>(step: &'s Step, name: &str) -> &'s str {
     match &step.vars.iter().find(|v| &*v.name == name).unwrap_or_else(|| panic!("no {name} at {:?}", step.line)).observation {

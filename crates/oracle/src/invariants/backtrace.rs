@@ -1,4 +1,5 @@
-//! BI: the functions on the stack at a stop were all active, together, at some -O0 stop on the same line.
+//! BI: the functions on the stack at a stop were all active, together, when -O0 came to some row of the same line. Every row
+//! that ran counts, since a debugger passes over those that the compiler does not recommend as a stop.
 
 use super::at_stop;
 use crate::case::{Candidate, Case, Subject};
@@ -8,8 +9,9 @@ use trueline_model::Invariant;
 
 pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
     for (key, digest) in &case.optimized.lines {
-        let allowed: BTreeSet<BTreeSet<Arc<str>>> =
+        let mut allowed: BTreeSet<BTreeSet<Arc<str>>> =
             case.reference.stops_on(key).map(|s| s.stack.iter().map(|a| Arc::clone(&a.function)).collect()).collect();
+        allowed.extend(case.reference.passed.get(key).into_iter().flatten().cloned());
         let mut seen: BTreeSet<BTreeSet<Arc<str>>> = BTreeSet::new();
         for stop in &digest.stops {
             let active: BTreeSet<Arc<str>> = case.optimized.stop(*stop).stack.iter().map(|a| Arc::clone(&a.function)).collect();
@@ -23,5 +25,21 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             candidate.violation.why = spurious.map(|f| format!("`{f}` is on the stack here, and never is on this line at -O0").into());
             found.push(candidate);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::bench::{Bench, Verdict};
+    use trueline_model::Invariant;
+
+    #[test]
+    fn a_row_that_ran_without_a_stop_allows_its_backtrace() {
+        let mut bench = Bench::new();
+        bench.reference_stop(5, &["main"], &[]);
+        bench.optimized_stop(5, &["pick", "main"], &[]);
+        assert_eq!(bench.verdicts(Invariant::Backtrace), [Verdict::Reported]);
+        bench.reference_pass(5, &["pick", "main"]);
+        assert_eq!(bench.verdicts(Invariant::Backtrace), []);
     }
 }

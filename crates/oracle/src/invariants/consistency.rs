@@ -21,6 +21,7 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
                 let extent = &extents[0];
                 let what = if depth == 0 { "stands on" } else { "is said to call from" };
                 candidate.violation.function = Arc::clone(&activation.function);
+                candidate.violation.file = at.file.clone();
                 candidate.violation.line = at.line;
                 candidate.violation.expected =
                     Some(format!("`{}` is lines {} to {}", activation.function, extent.first, extent.last).into());
@@ -31,7 +32,7 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
         if *case.source.file != *key.file.as_str() {
             continue;
         }
-        for variable in &digest.visible {
+        for (variable, stop) in &digest.visible {
             if case.optimized.vars.get(variable).is_none_or(|v| v.kind != VarKind::Local) {
                 continue;
             }
@@ -46,8 +47,6 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             if is_body || (block.open.saturating_sub(1)..=block.close).contains(&key.line.0) {
                 continue;
             }
-            let shows = |id: &&crate::StopId| case.optimized.stop(**id).stack.first().is_some_and(|a| a.function == variable.function);
-            let Some(stop) = digest.stops.iter().find(shows) else { continue };
             let mut candidate = at_stop(case, Invariant::Consistency, key, *stop, Subject::Variable(variable.clone()));
             candidate.violation.variable = Some(Arc::clone(&variable.name));
             candidate.violation.expected =

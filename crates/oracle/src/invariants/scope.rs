@@ -11,15 +11,12 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
     for (key, digest) in &case.optimized.lines {
         let Some(reference) = case.reference.lines.get(key) else { continue };
         let mut strangers: BTreeSet<&Arc<str>> = BTreeSet::new();
-        for variable in digest.visible.difference(&reference.always_visible) {
+        for (variable, stop) in digest.visible.iter().filter(|(v, _)| !reference.always_visible.contains(v)) {
             // A function that never stands on this line brings all of its variables: one of them tells it.
             let is_native = case.reference.stops_on(key).any(|s| s.stack.first().is_some_and(|a| a.function == variable.function));
             if !is_native && !strangers.insert(&variable.function) {
                 continue;
             }
-            // The digest keeps visibility per line; the stop to show is one in the variable's function.
-            let shows = |id: &&crate::StopId| case.optimized.stop(**id).stack.first().is_some_and(|a| a.function == variable.function);
-            let Some(stop) = digest.stops.iter().find(shows) else { continue };
             let mut candidate = at_stop(case, Invariant::Scope, key, *stop, Subject::Variable(variable.clone()));
             candidate.violation.variable = Some(Arc::clone(&variable.name));
             candidate.violation.expected = Some(
@@ -31,5 +28,22 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             );
             found.push(candidate);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::bench::{Bench, local};
+    use trueline_model::Invariant;
+
+    #[test]
+    fn the_reported_address_is_that_of_a_stop_where_the_variable_shows() {
+        let mut bench = Bench::new();
+        bench.reference_stop(5, &["main"], &[]);
+        bench.know("main", "x", 3);
+        bench.optimized_stop(5, &["main"], &[]);
+        let shows = bench.optimized_stop(5, &["main"], &[local("x", 3, "1")]);
+        let reported: Vec<_> = bench.violations(Invariant::Scope).iter().map(|v| v.pc).collect();
+        assert_eq!(reported, [Some(shows)]);
     }
 }

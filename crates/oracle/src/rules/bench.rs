@@ -1,11 +1,13 @@
 //! A workbench for the tests of rules: two small traces built by hand, and what becomes of them.
 
-use crate::case::{Case, FloatMath, Strictness, judge};
+use crate::case::{Case, FloatMath, Judgement, Strictness, judge};
 use crate::digest::{Digest, Role};
 use crate::facts::{Extent, OptimizedFacts, ReferenceFacts, SourceFacts, Testimony, Witness};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use trueline_model::{FileName, Frame, FrameKind, Invariant, Line, LineKey, Observation, Step, StepSink, VarKey, VarKind, Variable};
+use trueline_model::{
+    FileName, Frame, FrameKind, Invariant, Line, LineKey, Observation, Step, StepSink, VarKey, VarKind, Variable, Violation,
+};
 
 /// What became of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +79,12 @@ impl Bench {
         let _ = self.reference.step(step);
     }
 
+    /// -O0 came to a row without a stop.
+    pub(crate) fn reference_pass(&mut self, number: u32, functions: &[&str]) {
+        let step = self.step(number, functions, &[]);
+        self.reference.pass(&[line(number)], &step.frames);
+    }
+
     pub(crate) fn optimized_stop(&mut self, number: u32, functions: &[&str], vars: &[Variable]) -> u64 {
         let step = self.step(number, functions, vars);
         let _ = self.optimized.step(step);
@@ -107,7 +115,17 @@ impl Bench {
         self.verdicts_of(&[invariant])
     }
 
+    pub(crate) fn violations(&self, invariant: Invariant) -> Vec<Violation> {
+        self.judgement(&[invariant]).violations
+    }
+
     pub(crate) fn verdicts_of(&self, invariants: &[Invariant]) -> Vec<Verdict> {
+        let judgement = self.judgement(invariants);
+        let reported = judgement.violations.iter().map(|_| Verdict::Reported);
+        reported.chain(judgement.dropped.iter().map(|d| Verdict::Dropped(d.rule))).collect()
+    }
+
+    fn judgement(&self, invariants: &[Invariant]) -> Judgement {
         let case = Case {
             reference: &self.reference,
             optimized: &self.optimized,
@@ -117,8 +135,6 @@ impl Bench {
             witness: &self.witness,
             float_math: self.float_math,
         };
-        let judgement = judge(&case, invariants, Strictness::Filtered);
-        let reported = judgement.violations.iter().map(|_| Verdict::Reported);
-        reported.chain(judgement.dropped.iter().map(|d| Verdict::Dropped(d.rule))).collect()
+        judge(&case, invariants, Strictness::Filtered)
     }
 }

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
 fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
     let Subject::Variable(variable) = &candidate.subject else { return false };
     let key = candidate.key();
-    let stopped = case.reference.lines.get(&key).is_some_and(|l| l.visible.contains(variable));
+    let stopped = case.reference.lines.get(&key).is_some_and(|l| l.visible.contains_key(variable));
     stopped || case.reference_facts.scope.get(&key).is_some_and(|s| s.contains(variable))
 }
 

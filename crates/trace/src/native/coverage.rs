@@ -71,7 +71,7 @@ fn run_through(inferior: &mut Inferior, addresses: &[u64], arrive: &mut dyn FnMu
 
 /// The rows by address, those of one address in the order of the line program; `None` for those that are not the user's,
 /// have no line or end a sequence.
-fn lines_by_address(module: &Module, request: &TraceRequest) -> Vec<(u64, Option<LineKey>)> {
+pub(super) fn lines_by_address(module: &Module, request: &TraceRequest) -> Vec<(u64, Option<LineKey>)> {
     let user: Vec<bool> = module.files.iter().map(|f| is_user(request, f)).collect();
     let key = |r: &Row| {
         let counts = !r.flags.end_sequence && r.line != 0 && user[r.file.0 as usize] && module.function_at(r.address).is_some();
@@ -84,7 +84,7 @@ fn lines_by_address(module: &Module, request: &TraceRequest) -> Vec<(u64, Option
 }
 
 /// The lines that executing an address executes: those of all rows that start there, else that of the row around it.
-fn lines_at(lines: &[(u64, Option<LineKey>)], pc: u64) -> Vec<LineKey> {
+pub(super) fn lines_at(lines: &[(u64, Option<LineKey>)], pc: u64) -> Vec<LineKey> {
     let after = lines.partition_point(|l| l.0 <= pc);
     match lines[..after].last() {
         Some((start, _)) if *start == pc => lines[..after].iter().rev().take_while(|l| l.0 == pc).filter_map(|l| l.1.clone()).collect(),

@@ -2,9 +2,8 @@
 //! a function's entry, and returns are deduced from the canonical frame address at the next stop.
 
 use super::module::{FunctionId, Module};
+use super::path::{PathId, Paths};
 use super::policy::StackId;
-use std::sync::Arc;
-use trueline_model::Frame;
 
 /// One activation.
 #[derive(Debug)]
@@ -12,8 +11,17 @@ pub(crate) struct Activation {
     pub id: StackId,
     /// Link-time address it returns to.
     pub return_pc: u64,
-    /// Backtraces built for this activation, by address and hidden inlined calls.
-    pub shown: Vec<(u64, usize, Arc<[Frame]>)>,
+    /// How the program came here from main.
+    pub path: PathId,
+}
+
+/// How a function was entered: what its caller left on the stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entered {
+    /// Link-time address it returns to.
+    pub return_pc: u64,
+    /// The canonical frame address of the activation it returns to, where that follows from the unwinding rules at the call.
+    pub caller_cfa: Option<u64>,
 }
 
 /// What changed between two stops.
@@ -31,6 +39,7 @@ pub(crate) struct Stack {
     pub activations: Vec<Activation>,
     /// Counts pushes, pops and replacements.
     pub changes: u64,
+    paths: Paths,
     /// Activations below this address were called by foreign code.
     foreign_below: Option<u64>,
 }
@@ -47,13 +56,13 @@ impl Stack {
     }
 
     /// Brings the stack up to date with a stop. `returned` is told of each return that happened on the way, after the
-    /// activation is gone. `return_pc` reads the return address and is asked at function entries only.
+    /// activation is gone. `entered` looks at what the caller left on the stack and is asked at function entries only.
     pub fn update(
         &mut self,
         module: &Module,
         id: StackId,
         is_entry: bool,
-        return_pc: impl FnOnce() -> Option<u64>,
+        entered: impl FnOnce() -> Option<Entered>,
         mut returned: impl FnMut(&Self, u64),
     ) -> Change {
         if let Some(limit) = self.foreign_below {
@@ -72,34 +81,56 @@ impl Stack {
         }
         if !is_entry && top.id.cfa == id.cfa {
             // Another part of the same activation, such as a shared tail.
-            self.activations.last_mut().expect("not empty").id = id;
+            self.become_top(id);
             return Change::Here;
         }
         // The entry was not seen (code reached without a call): treat it as a new activation.
-        let Some(to) = return_pc() else { return Change::Foreign };
+        let Some(Entered { return_pc: to, caller_cfa }) = entered() else { return Change::Foreign };
         let top = self.activations.last().expect("not empty");
         if top.id.cfa == id.cfa {
             if top.return_pc == to {
                 // A loop to the entry, or a tail call.
-                let last = self.activations.last_mut().expect("not empty");
-                if last.id != id {
-                    last.shown.clear();
-                }
-                last.id = id;
+                self.become_top(id);
                 self.changes += 1;
                 return Change::Here;
             }
             // The same place on the stack, called from elsewhere: the other one has returned.
             self.pop(&mut returned);
         }
-        if module.function_at(to.wrapping_sub(1)).is_none() {
+        let Some(caller) = module.function_at(to.wrapping_sub(1)) else {
             self.foreign_below = Some(id.cfa);
             self.changes += 1;
             return Change::Foreign;
-        }
+        };
+        self.leave_siblings(caller, caller_cfa, &mut returned);
         self.changes += 1;
-        self.activations.push(Activation { id, return_pc: to, shown: Vec::new() });
+        let outer = self.top().map_or_else(PathId::default, |top| top.path);
+        let path = self.paths.call(outer, to, id.function);
+        self.activations.push(Activation { id, return_pc: to, path });
         Change::Here
+    }
+
+    /// The top activation goes on as `id`, without a call.
+    fn become_top(&mut self, id: StackId) {
+        let outer = self.activations.len().checked_sub(2).map_or_else(PathId::default, |i| self.activations[i].path);
+        if let Some(top) = self.activations.last_mut()
+            && top.id != id
+        {
+            top.id = id;
+            top.path = self.paths.call(outer, top.return_pc, id.function);
+        }
+    }
+
+    /// Takes out activations that returned before the call that was just made. Arguments on the stack put the callee below
+    /// a sibling that was called, and came back, while they were worked out, so that addresses alone do not tell.
+    fn leave_siblings(&mut self, caller: FunctionId, caller_cfa: Option<u64>, returned: &mut impl FnMut(&Self, u64)) {
+        let keep = match caller_cfa {
+            Some(cfa) => self.activations.iter().rposition(|a| a.id.cfa >= cfa),
+            None => self.activations.iter().rposition(|a| a.id.function == caller),
+        };
+        while keep.is_some_and(|keep| self.activations.len() > keep + 1) {
+            self.pop(returned);
+        }
     }
 
     fn pop(&mut self, returned: &mut impl FnMut(&Self, u64)) {
@@ -111,7 +142,7 @@ impl Stack {
 
     /// Starts with main.
     pub fn begin(function: FunctionId, cfa: u64, return_pc: u64) -> Self {
-        let main = Activation { id: StackId { cfa, function }, return_pc, shown: Vec::new() };
-        Self { activations: vec![main], changes: 0, foreign_below: None }
+        let main = Activation { id: StackId { cfa, function }, return_pc, path: PathId::default() };
+        Self { activations: vec![main], changes: 0, paths: Paths::default(), foreign_below: None }
     }
 }

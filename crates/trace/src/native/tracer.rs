@@ -4,25 +4,27 @@
 mod tests;
 
 use super::cfi::CfaRule;
+use super::coverage::{lines_at, lines_by_address};
 use super::eval::Machine;
-use super::frame::{Frame as Machinery, Registers};
+use super::frame::{Frame as Machinery, RSP, Registers};
 use super::glide::{Glide, Met, Moves, Terrain};
 use super::module::{BlockKind, FunctionId, Module, VarId};
+use super::path::PathId;
 use super::policy::gdb::GdbStepper;
 use super::policy::lldb::LldbStepper;
 use super::policy::standard::StandardStepper;
 use super::policy::{Position, PositionKind, Shown, StackId, Stepper, Verdict, call_line, has_lost_caller, inlined_at, sites};
-use super::stack::{Change, Stack};
+use super::stack::{Change, Entered, Stack};
 use super::tailcall;
 use super::watch::{View, Watch, Windows, visible};
 use crate::inferior::{AddressHasher, Event, Inferior};
 use crate::{TraceEnd, TraceError, TraceRequest, Vars};
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::sync::Arc;
-use trueline_model::{FileName, Frame, FrameKind, Line, Policy, Step, StepSink};
+use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, Policy, Step, StepSink};
 use trueline_toolchain::{Confinement, Job};
 
 type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<AddressHasher>>;
@@ -48,6 +50,31 @@ enum Foresight {
     None,
 }
 
+/// Frames that are kept for the next time, over all backtraces: some 60 MB.
+const MOST_FRAMES: usize = 1 << 20;
+
+/// Way from main, address, hidden inlined calls and line shown.
+type BacktraceKey = (PathId, u64, usize, u32);
+
+/// Backtraces built so far.
+#[derive(Default)]
+struct Backtraces {
+    known: HashMap<BacktraceKey, Arc<[Frame]>>,
+    frames: usize,
+}
+
+impl Backtraces {
+    fn keep(&mut self, key: BacktraceKey, frames: &Arc<[Frame]>) {
+        // A deep recursion takes a new way at each level; what is thrown away is built again when needed.
+        if self.frames > MOST_FRAMES {
+            self.known.clear();
+            self.frames = 0;
+        }
+        self.frames += frames.len();
+        self.known.insert(key, Arc::clone(frames));
+    }
+}
+
 /// How the run ended and what it cost.
 pub(super) struct Run {
     pub end: TraceEnd,
@@ -65,6 +92,11 @@ pub(super) struct Tracer<'t> {
     stack: Stack,
     sites: ByAddress<Rc<Site>>,
     scopes: HashMap<(u64, usize), Rc<[VarId]>>,
+    backtraces: Backtraces,
+    /// Ways and addresses that the sink was told of.
+    passed: HashSet<(PathId, u64)>,
+    /// The user's rows, read when first asked for.
+    rows: Option<Vec<(u64, Option<LineKey>)>>,
     windows: Windows,
     watch: Watch,
     steps: u64,
@@ -95,6 +127,9 @@ impl<'t> Tracer<'t> {
             stack: Stack::default(),
             sites: HashMap::default(),
             scopes: HashMap::new(),
+            backtraces: Backtraces::default(),
+            passed: HashSet::new(),
+            rows: None,
             windows,
             watch: Watch::new(module, request.policy),
             steps: 0,
@@ -189,6 +224,9 @@ impl<'t> Tracer<'t> {
                     verdict = Verdict::Run;
                     if let Some(here) = here {
                         position = here;
+                        if sink.wants_passes() {
+                            self.tell_pass(pc, sink);
+                        }
                         verdict = self.stepper.arrive(&position);
                         self.settle(pc, before)?;
                     }
@@ -287,12 +325,14 @@ impl<'t> Tracer<'t> {
         };
         let id = StackId { cfa, function: site.function };
         let inferior = &self.inferior;
-        let return_pc = || {
+        let module = self.module;
+        let entered = || {
             let mut bytes = [0u8; 8];
             inferior.read(cfa.wrapping_sub(8), &mut bytes).ok()?;
-            Some(u64::from_le_bytes(bytes).wrapping_sub(bias))
+            let return_pc = u64::from_le_bytes(bytes).wrapping_sub(bias);
+            let caller_cfa = if site.is_entry { cfa_of_caller(module, &registers, cfa, return_pc) } else { None };
+            Some(Entered { return_pc, caller_cfa })
         };
-        let module = self.module;
         let stepper = &mut self.stepper;
         // A return that nobody stopped at still moves the debugger's idea of where it is.
         let returned = |stack: &Stack, to: u64| {
@@ -304,9 +344,26 @@ impl<'t> Tracer<'t> {
                 let _ = stepper.arrive(&position);
             }
         };
-        match self.stack.update(module, id, site.is_entry, return_pc, returned) {
+        match self.stack.update(module, id, site.is_entry, entered, returned) {
             Change::Here => Some(Position { pc, stack: id, caller: self.stack.caller(), kind: PositionKind::Real }),
             Change::Foreign => None,
+        }
+    }
+
+    /// Tells that the program came to an address, once for each way to it.
+    fn tell_pass(&mut self, pc: u64, sink: &mut dyn StepSink) {
+        let top = self.stack.top().expect("main is never popped");
+        if !self.passed.insert((top.path, pc)) {
+            return;
+        }
+        if self.passed.len() > MOST_FRAMES {
+            self.passed.clear();
+        }
+        let rows = self.rows.get_or_insert_with(|| lines_by_address(self.module, self.request));
+        let lines = lines_at(rows, pc);
+        if let (false, Some((file, line))) = (lines.is_empty(), self.stepper.line_at(pc)) {
+            let frames = self.frames(pc, Shown { hidden: 0, line, file });
+            sink.pass(&lines, &frames);
         }
     }
 
@@ -343,8 +400,9 @@ impl<'t> Tracer<'t> {
     }
 
     fn frames(&mut self, pc: u64, shown: Shown) -> Arc<[Frame]> {
-        let top = self.stack.activations.last().expect("main is never popped");
-        if let Some((_, _, frames)) = top.shown.iter().find(|s| s.0 == pc && s.1 == shown.hidden) {
+        let top = self.stack.top().expect("main is never popped");
+        let key = (top.path, pc, shown.hidden, shown.line);
+        if let Some(frames) = self.backtraces.known.get(&key) {
             return Arc::clone(frames);
         }
         let mut frames = Vec::new();
@@ -360,12 +418,7 @@ impl<'t> Tracer<'t> {
             self.push_frames(call, 0, line, pair[0].id.function, &mut frames);
         }
         let frames: Arc<[Frame]> = frames.into();
-        let top = self.stack.activations.last_mut().expect("main is never popped");
-        // A long loop body may have many stops; the cache is for the usual few dozen.
-        if top.shown.len() >= 64 {
-            top.shown.clear();
-        }
-        top.shown.push((pc, shown.hidden, Arc::clone(&frames)));
+        self.backtraces.keep(key, &frames);
         frames
     }
 
@@ -431,6 +484,16 @@ fn site(module: &Module, sites: &mut ByAddress<Rc<Site>>, pc: u64) -> Option<Rc<
     let site = Rc::new(Site { function, cfa, is_entry: module.function(function).entry() == pc, quiet: Cell::new((0, 0, 0)) });
     sites.insert(pc, Rc::clone(&site));
     Some(site)
+}
+
+/// The canonical frame address of the activation that has just made a call: at the entry of what it called, whose own frame
+/// address is `cfa`, no register but the stack pointer differs from what it was at the call.
+fn cfa_of_caller(module: &Module, registers: &Registers, cfa: u64, return_pc: u64) -> Option<u64> {
+    match &module.cfi.at(return_pc.wrapping_sub(1))?.cfa {
+        CfaRule::RegisterOffset(register, offset) if usize::from(*register) == RSP => Some(cfa.wrapping_add_signed(*offset)),
+        CfaRule::RegisterOffset(register, offset) => Some(registers.get(*register)?.wrapping_add_signed(*offset)),
+        CfaRule::Expression(_) => None,
+    }
 }
 
 fn breakpoint_failed(source: std::io::Error) -> TraceError {
