@@ -32,28 +32,28 @@ test: deps lint doc check-extend audit
 test-quick: deps
 	$(CARGO) test --workspace --locked --lib --bins
 
-# Isolation on the known bugs of gcc 12: hours at the full budget, resumable. BUDGET=60 SEEDS=1 for a look.
-.PHONY: bench-isolate
-bench-isolate: deps
-	bench/isolate.sh
-
-# Every figure that fits in an hour on two cores, five runs each with peers beside us, into docs/benchmarks.md. Resumable.
-# bench/run --help says how to choose; RUNS=1 for a look. Longer ones have targets and scripts of their own.
+# Every measurement is `bench/run MEASURE`; `bench/run` lists them. These targets build first and run the usual ones.
+# The short figures, five runs each with peers beside us, into docs/measurements/runs.md: an hour on two cores, resumable.
 RUNS ?= 5
 bench: build
 	$(CARGO) build --release --locked -p trueline-trace -p trueline-mutate -p trueline-repair --examples
-	bench/run --runs $(RUNS)
+	bench/run figures --runs $(RUNS)
+
+# Isolation on the known bugs of gcc 12: hours at the full budget, resumable. ARGS="--budget 60 --seeds 1" for a look.
+.PHONY: bench-isolate
+bench-isolate: deps
+	bench/run isolate $(ARGS)
 
 # Longer ones: merging a million units, and campaigns killed two hundred times.
 .PHONY: bench-scale
 bench-scale: build
-	$(CARGO) run --release --locked -p trueline-store --example merge_scale -- target/merge-scale 1000000 64
+	bench/run scale-merge
 	TRUELINE_KILLS=200 $(CARGO) test --release --locked -p trueline --test hunt killed_at -- --nocapture
 
 # Memory and open files over 100,000 units with a stub compiler: about 17 CPU-minutes.
 .PHONY: bench-flat
 bench-flat: build
-	bench/scale-flat.py --out docs/scale-flat.svg
+	bench/run scale-flat --out docs/measurements/scale-flat.svg
 
 # Ten million executions in all; needs a nightly toolchain and cargo-fuzz. EXECUTIONS=10000 for a look.
 EXECUTIONS ?= 1000000

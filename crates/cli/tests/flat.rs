@@ -1,5 +1,5 @@
 //! A hunt's memory and open files stay where they are. Two thousand units here with the stub compiler of
-//! `bench/scale-flat.py`; `make bench-flat` does a hundred thousand.
+//! `bench/run scale-flat`; `make bench-flat` does a hundred thousand.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,10 +12,10 @@ fn figures(text: &str, label: &str) -> Vec<f64> {
 
 #[test]
 fn memory_and_open_files_stay_flat_over_two_thousand_units() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/scale-flat.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/run");
     let run = Command::new("python3")
         .arg(script)
-        .args(["--units", "2000", "--every", "0.1", "--trueline", env!("CARGO_BIN_EXE_trueline")])
+        .args(["scale-flat", "--units", "2000", "--every", "0.1", "--trueline", env!("CARGO_BIN_EXE_trueline")])
         .output();
     let Ok(output) = run else { return println!("skipped: no python3") };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

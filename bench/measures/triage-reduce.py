@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Reduce findings of a hunt and print the figures of docs/reduce.md.
+"""Reduce findings of a hunt and print the figures of docs/measurements/reduce.md.
 
-usage: triage-reduce.py TRUELINE STORE.db ID… [--tool builtin|cvise] [--time SECONDS] [--any-pass] [--keep DIR]
+usage: bench/run triage-reduce TRUELINE STORE.db ID… [--tool builtin|cvise] [--time SECONDS] [--any-pass] [--keep DIR]
 
 Each result is judged again in a fresh process (`trueline check`), built and run with UBSan and ASan (clang) and MSan.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Summarizes what `make bench-isolate` measured.
 
-usage: isolate-summary.py OUT-DIR   (after `bench_isolate rank`)
+usage: bench/run isolate-summary OUT-DIR   (after `bench_isolate rank`)
 
 Per method: share of bugs whose first buggy file is within the top 1, 5, 10 and 20, mean first rank, mean
 average rank, the same counted once per distinct set of buggy files, and a Wilcoxon signed-rank p against

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The baseline that isolation is compared with: the guilty pass of `trueline triage`, mapped to its source files.
 
-    bench/isolate-triage.py [--bugs ../shared/data/compiler-bugs] [--trueline target/release/trueline] [--files 330] [--keep FILE]
+    bench/run isolate-triage [--bugs ../shared/data/compiler-bugs] [--trueline target/release/trueline] [--files 330] [--keep FILE]
 
 Each known bug of gcc is explained by `trueline triage` at its first failing level. The files of the pass come first, all other
 files (--files of them run in a compilation) are equals behind them, and ties rank worst, as everywhere.
@@ -17,7 +17,7 @@ args = parser.parse_args()
 listed = os.path.join(args.bugs, "bugs.json")
 if not os.path.exists(listed):
     raise SystemExit(f"skipped: {listed} is not here")
-include = os.path.join(os.path.dirname(os.path.abspath(__file__)), "isolate", "include")
+include = os.path.abspath("bench/isolate/include")
 ranks, rows = [], []
 for bug in json.load(open(listed)):
     compiler, level = bug.get("compiler", "gcc-12"), bug["gcc12_fails_at"][0]

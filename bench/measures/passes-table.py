@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs `trueline passes` over LLVM's regression tests for the Scalar passes and prints a table per pass.
 
-    bench/passes-fetch-tests.sh 16 DIR
-    bench/passes-table.py DIR/Transforms --opt-tool opt-16 [--out reports.json] [--sample 40 --seed 1] [--verify]
+    bench/run passes-fetch-tests 16 DIR
+    bench/run passes-table DIR/Transforms --opt-tool opt-16 [--out reports.json] [--sample 40 --seed 1] [--verify]
 
 The sample is of distinct sites, drawn with the given seed, one line each, for judging by hand.
 """

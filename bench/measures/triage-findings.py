@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Triage findings of a hunt and print the figures of docs/triage.md.
+"""Triage findings of a hunt and print the figures of docs/measurements/triage.md.
 
-usage: triage-findings.py TRUELINE STORE.db [--gcc 30] [--clang 30] [--seed 1] [--versions all|none|CC,…] [--keep FILE.json]
+usage: bench/run triage-findings TRUELINE STORE.db [--gcc 30] [--clang 30] [--seed 1] [--versions all|none|CC,…] [--keep FILE.json]
 
 Draws findings of gcc and of clang at random from a campaign store, explains them with `trueline triage`, and then runs every printed
 command again in a fresh process (the first must show the violation, the second must hide it) and each draft's reproduce.sh.

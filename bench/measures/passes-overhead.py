@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the hooks cost: CPU time of `opt` with and without them, medians of N runs each, interleaved.
 
-    bench/passes-overhead.py --hook target/release/libtrueline_llvm_hook.so --opt-tool opt-16 [--runs 15] CASE…
+    bench/run passes-overhead --hook target/release/libtrueline_llvm_hook.so --opt-tool opt-16 [--runs 15] CASE…
 
 A case is `FILE PIPELINE` in one argument, e.g. "a.ll licm". C files are compiled with the clang of that version;
 `csmith:SEED` stands for a program that csmith writes now.

@@ -6,7 +6,7 @@ it. Resumable: finished runs are lines of the log. Distinct is counted twice: by
 statement, shape of the fault) and by guilty pass (compiler, invariant, pass), for which the first findings of each class
 are explained by `trueline triage`. The CPU of triage is no part of the budget.
 
-usage: hunt-generators.py [--runs 10] [--first 0] [--budget CPU-SECONDS] [--per-class 2] [--variants 4] [--trueline PATH] [--log FILE] [GENERATOR[+mutate]...]
+usage: bench/run hunt-generators [--runs 10] [--first 0] [--budget CPU-SECONDS] [--per-class 2] [--variants 4] [--trueline PATH] [--log FILE] [GENERATOR[+mutate]...]
 """
 import argparse, json, math, os, re, shutil, sqlite3, statistics, subprocess, tempfile
 

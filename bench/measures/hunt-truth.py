@@ -16,7 +16,7 @@ dwarf      llvm-dwarfdump's text of the location in force, by the rules of DWARF
 
 Findings about arrays and about lines the instrumentation cannot reach are left open and counted as such. The last two need the
 optimized build, which is made again by the finding's command.
-usage: hunt-truth.py DB [--per-invariant 50] [--seed 1]     (needs gcc, gcov, gdb, binutils, llvm-dwarfdump and the zstd command)
+usage: bench/run hunt-truth DB [--per-invariant 50] [--seed 1]     (needs gcc, gcov, gdb, binutils, llvm-dwarfdump and the zstd command)
 """
 import argparse, collections, json, os, random, re, shlex, shutil, sqlite3, subprocess, tempfile
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Memory and open files of a hunt over many units, with a stub compiler so that a day fits into minutes.
 
-usage: bench/scale-flat.py [--units 100000] [--trueline target/release/trueline] [--every 2] [--out docs/scale-flat.svg]
+usage: bench/run scale-flat [--units 100000] [--trueline target/release/trueline] [--every 2] [--out docs/measurements/scale-flat.svg]
 
 The stub is a C program that copies a prebuilt binary with the program's name written into its debug
 information; everything else is the real thing: generator, engine, oracles, database. A hunt with real
