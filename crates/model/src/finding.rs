@@ -105,7 +105,7 @@ pub enum FingerprintEntry {
     Unbuildable,
 }
 
-/// The vector over compiler versions that identifies a bug (seed 000, section 2.4).
+/// The vector over compiler versions that identifies a bug (*Who's Debugging the Debuggers?*, section 2.4).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Fingerprint(pub BTreeMap<String, FingerprintEntry>);

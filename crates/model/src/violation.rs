@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The invariants. The first four are the paper's (seed 000, section 3).
+/// The invariants. The first four are the paper's (*Who's Debugging the Debuggers?*, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Invariant {

@@ -1,4 +1,4 @@
-//! Live-code mutation (seed 003, Hermes): programs that behave exactly as their seed on its one input, yet
+//! Live-code mutation (Hermes): programs that behave exactly as their seed on its one input, yet
 //! show the optimizer something else.
 //!
 //! A [`Mutator`] profiles a program once, learning which values every integer in scope takes at sampled

@@ -45,7 +45,7 @@ impl Default for Options {
 impl Options {
     /// What hunts take. The paper's sparse sampling is meant for wrong code; for debug information each change is another chance, so
     /// more points are sampled, yet only so many that a variant of a long program costs little more to compile than
-    /// its seed. Every second live point gets code of its own, which shows most; the rest is the paper's (docs/hunt.md).
+    /// its seed. Every second live point gets code of its own, which shows most; the rest is the paper's (docs/measurements/hunt.md).
     pub fn for_hunts() -> Self {
         let mut strategies = Strategy::ALL.to_vec();
         strategies.extend([Strategy::Local; 2]);

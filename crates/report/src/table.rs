@@ -1,4 +1,4 @@
-//! Violations and distinct ones per compiler, level and invariant: the form of Table 1 in seed 000.
+//! Violations and distinct ones per compiler, level and invariant: the form of Table 1 in *Who's Debugging the Debuggers?*
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,5 +1,5 @@
 //! The vector over compiler versions that identifies a bug, clusters of equal ones, and the summary that
-//! sets violations against unique fingerprints (seed 000, section 2.4 and Table 1).
+//! sets violations against unique fingerprints (*Who's Debugging the Debuggers?*, section 2.4 and Table 1).
 
 use crate::attribution::{AttributeError, Attribution, attribute};
 use crate::probe::{CachedProbe, ProbeError, Setting};
