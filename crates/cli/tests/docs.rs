@@ -90,16 +90,6 @@ fn no_link_is_dead() {
 }
 
 #[test]
-fn the_architecture_names_every_crate() {
-    let crates = std::fs::read_dir(root().join("crates")).unwrap().flatten().filter(|e| e.path().join("Cargo.toml").exists());
-    let crates: BTreeSet<String> = crates.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
-    let rows = read("ARCHITECTURE.md");
-    let rows = rows.lines().filter_map(|line| line.strip_prefix("| `"));
-    let named: BTreeSet<String> = rows.filter_map(|row| Some(row.split_once('`')?.0.to_owned())).collect();
-    assert_eq!(named, crates, "the table of ARCHITECTURE.md on the left, crates/ on the right");
-}
-
-#[test]
 fn the_diffs_on_extending_apply_to_this_tree() {
     let diffs = blocks(&read("docs/extend.md"), "diff");
     assert_eq!(diffs.len(), 4);
