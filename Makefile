@@ -61,6 +61,15 @@ EXECUTIONS ?= 1000000
 fuzz:
 	scripts/fuzz $(EXECUTIONS)
 
+# Hostile functions against `trueline repair`, judged in gdb: COUNT of them from SEED on, four builds each. Resumable: what
+# target/fuzz-repair/done.jsonl names is not done again. Exit code 1 when a proved value is wrong; each is written there.
+COUNT ?= 2000
+SEED ?= 1
+.PHONY: fuzz-repair
+fuzz-repair: build
+	$(CARGO) build --release --locked -p trueline-adversary --example repair_hostile
+	target/release/examples/repair_hostile --count $(COUNT) --seed $(SEED) --out target/fuzz-repair
+
 # A tarball and a Debian package with the command, its hook library, man pages, completions and schemas.
 dist: build
 	scripts/dist

@@ -17,5 +17,5 @@ pub use corpus::Corpus;
 pub use csmith::{Csmith, CsmithOptions};
 pub use filter::{Filter, Rejection, lints_of};
 pub use source::{Source, SourceError, SourceSpec, Weave};
-pub use weave::weave;
+pub use weave::{Dice, weave};
 pub use yarpgen::Yarpgen;

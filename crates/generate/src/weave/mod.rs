@@ -6,6 +6,7 @@
 
 mod c;
 mod dice;
+pub use dice::Dice;
 mod expr;
 mod model;
 mod rust;
