@@ -2,8 +2,8 @@
 #![no_main]
 use iced_x86::{Decoder, DecoderOptions};
 use libfuzzer_sys::fuzz_target;
-use trueline_repair::cpu::{Cpu, Memory};
-use trueline_repair::lift;
+use trueline_machine::cpu::{Cpu, Memory};
+use trueline_machine::lift;
 
 const CODE: u64 = 0x40_1000;
 const STACK: u64 = 0x7fff_0000;

@@ -3,7 +3,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use std::sync::OnceLock;
-use trueline_repair::image::Image;
+use trueline_machine::image::Image;
 
 fn image() -> &'static Image {
     static IMAGE: OnceLock<Image> = OnceLock::new();

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use trueline_repair::debug::DebugInfo;
-use trueline_repair::image::Image;
+use trueline_machine::image::Image;
 use trueline_repair::relation::{Affine, Relation};
 use trueline_repair::rewrite::{Content, Edit, EditRange, rewrite};
 

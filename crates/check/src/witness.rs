@@ -12,11 +12,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use trueline_machine::inferior::{Event, Inferior};
 use trueline_model::{LineKey, VarKey};
 use trueline_oracle::{Testimony, Witness};
 use trueline_toolchain::{Confinement, Job, JobError, Limits};
 use trueline_trace::TraceError;
-use trueline_trace::inferior::{Event, Inferior};
 
 /// Stops of one run after which the witness gives up.
 const MOST_STOPS: usize = 400_000;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use trueline_repair::image::Image;
+use trueline_machine::image::Image;
 use trueline_repair::repair::{Request, repair};
 use trueline_repair::report::FunctionReport;
 use trueline_repair::verify::{self, Verification};

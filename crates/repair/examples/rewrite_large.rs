@@ -1,7 +1,7 @@
 //! CPU time that the rewriting of one file takes: `cargo run --release -p trueline-repair --example rewrite_large -- FILE`
 
 use std::path::Path;
-use trueline_repair::image::Image;
+use trueline_machine::image::Image;
 use trueline_repair::{rewrite, written};
 use trueline_toolchain::cpu_time;
 

@@ -3,8 +3,8 @@
 //!
 //! Deliberately absent: evaluation of arbitrary expressions (the checker does that on the written file).
 
-use crate::image::{Image, ImageError};
 use gimli::{AttributeValue, EndianSlice, LittleEndian, Reader as _};
+use trueline_machine::image::{Image, ImageError};
 
 /// The reader used everywhere.
 pub type Slice<'a> = EndianSlice<'a, LittleEndian>;

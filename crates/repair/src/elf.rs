@@ -3,8 +3,8 @@
 //! Of a linked file every byte up to the last loaded one stays where it is; only what follows is laid out
 //! again. A relocatable object is laid out as a whole, its loaded sections unchanged.
 
-use crate::image::ImageKind;
 use std::collections::BTreeMap;
+use trueline_machine::image::ImageKind;
 
 const EHDR: usize = 64;
 const SHDR: usize = 64;

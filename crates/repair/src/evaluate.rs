@@ -20,7 +20,7 @@ impl Reader for crate::relation::State {
         if (17..33).contains(&number) {
             return Some(self.xmm[usize::from(number) - 17] as u64);
         }
-        let n = crate::algebra::GPR_DWARF.iter().position(|d| *d == number)?;
+        let n = trueline_machine::algebra::GPR_DWARF.iter().position(|d| *d == number)?;
         Some(self.gpr[n])
     }
 

@@ -4,10 +4,10 @@
 //! relation must give one of them in every sample; there is no tolerance and no floating point.
 
 use crate::debug::{Type, TypeClass};
-use crate::matrix::{self, Rational};
 use crate::relation::{Affine, Relation, Source, State, truncate};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
+use trueline_machine::matrix::{self, Rational};
 
 /// What a variable may be at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,7 +168,9 @@ fn joint_modular(states: &[&State], values: &[Vec<i128>]) -> Option<Affine> {
 fn columns(states: &[&State]) -> Vec<Source> {
     let mut columns: Vec<Source> = Vec::new();
     let mut seen: BTreeSet<Vec<i128>> = BTreeSet::new();
-    for source in [Source::Cfa, Source::Bias].into_iter().chain((0..16).filter(|n| *n != crate::algebra::RSP).map(Source::Register)) {
+    for source in
+        [Source::Cfa, Source::Bias].into_iter().chain((0..16).filter(|n| *n != trueline_machine::algebra::RSP).map(Source::Register))
+    {
         let Some(xs) = states.iter().map(|s| s.value(source)).collect::<Option<Vec<_>>>() else { continue };
         let mut by_layout: BTreeMap<(u64, u64), BTreeSet<i128>> = BTreeMap::new();
         for (state, x) in states.iter().zip(&xs) {
@@ -205,7 +207,7 @@ fn frame_sources(samples: &[Sample<'_>], size: u64) -> Vec<Source> {
 /// Affine relations to one register or frame word, with the load bias or the frame address where needed.
 fn singles(samples: &[Sample<'_>], ty: Type, target: fn(&Target) -> u64) -> Vec<Affine> {
     let values: Vec<i128> = samples.iter().map(|s| number(target(s.target), ty)).collect();
-    let registers = (0..16u8).filter(|n| *n != crate::algebra::RSP).flat_map(|n| [Source::Register(n), Source::Half(n)]);
+    let registers = (0..16u8).filter(|n| *n != trueline_machine::algebra::RSP).flat_map(|n| [Source::Register(n), Source::Half(n)]);
     let mut found = Vec::new();
     for source in registers.chain(frame_sources(samples, ty.size)) {
         let Some(xs) = samples.iter().map(|s| s.state.value(source)).collect::<Option<Vec<_>>>() else { continue };

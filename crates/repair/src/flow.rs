@@ -1,9 +1,9 @@
 //! The control-flow graph of one function: instructions, blocks, dominators, natural loops.
 
 use crate::debug::{DebugInfo, Function};
-use crate::emulate::Code;
 use iced_x86::{FlowControl, Instruction};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use trueline_machine::emulate::Code;
 
 /// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq)]

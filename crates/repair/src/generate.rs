@@ -1,12 +1,12 @@
 //! Arguments and memory for a function that the program never calls, or that is in no program.
 
-use crate::algebra::RSP;
-use crate::cpu::{Cpu, Memory, Region};
 use crate::debug::TypeClass;
-use crate::image::{Image, ImageKind};
 use crate::inputs::{self, EXTERN_SIZE, Input, Origin, Shared};
 use crate::observe::Side;
 use crate::vary::{self, Counts, Data, Dice, Item, Shape, parameters, some_value};
+use trueline_machine::algebra::RSP;
+use trueline_machine::cpu::{Cpu, Memory, Region};
+use trueline_machine::image::{Image, ImageKind};
 
 const BUFFERS: u32 = 0x2_0000;
 /// Bytes of a generated buffer behind a pointer parameter.

@@ -9,13 +9,13 @@
 //! Each invariant says that the sum of factors times terms plus the constant is zero. A term is a source
 //! variable, a 64-bit register, `base` (what was added to link-time addresses) or `&symbol`.
 
-use crate::algebra::GPR_NAMES;
-use crate::image::Image;
-use crate::matrix::{self, Rational};
 use crate::relation::{Affine, Relation, Source};
 use num_bigint::BigInt;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use trueline_machine::algebra::GPR_NAMES;
+use trueline_machine::image::Image;
+use trueline_machine::matrix::{self, Rational};
 
 /// The file.
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]

@@ -1,12 +1,12 @@
 //! A page to look at: the disassembly with every source variable per PC, before and after.
 
 use crate::debug::{Coverage, DebugInfo};
-use crate::emulate::Code;
 use crate::flow::Graph;
-use crate::image::{Image, ImageError};
 use crate::report::Report;
 use iced_x86::{Formatter, IntelFormatter};
 use std::fmt::Write as _;
+use trueline_machine::emulate::Code;
+use trueline_machine::image::{Image, ImageError};
 
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")

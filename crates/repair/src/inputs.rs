@@ -1,15 +1,15 @@
 //! Inputs for a pair of runs: the program's own state at the function's entry, variations of it, or, where
 //! the program never calls the function (or is no program), generated arguments and memory.
 
-use crate::cpu::{Cpu, Region, Tracker};
 use crate::debug::TypeClass;
 use crate::generate;
-use crate::image::{Image, ImageKind};
 use crate::observe::Side;
 use crate::snapshot::Snapshot;
 use crate::vary::{self, Counts, Data, Dice, Item, parameters, scramble};
 use crate::wild::{self, Freedom, Start};
 use std::collections::BTreeMap;
+use trueline_machine::cpu::{Cpu, Region, Tracker};
+use trueline_machine::image::{Image, ImageKind};
 
 const HEAP: u32 = 0x1_0000;
 /// Bounds of counts that are made small: loops over them are passed by, or go round a few times and leave a rest.

@@ -256,8 +256,8 @@ fn verdict(study: &Study<'_>, variable: &Variable, pc: u64, evidence: &Evidence)
             (None, Some(l)) => {
                 let base = match study.optimized.function.frame_base {
                     FrameBase::Cfa => Some(state.cfa),
-                    FrameBase::FramePointer => Some(state.gpr[crate::algebra::RBP as usize]),
-                    FrameBase::Other => Some(state.gpr[crate::algebra::RSP as usize]),
+                    FrameBase::FramePointer => Some(state.gpr[trueline_machine::algebra::RBP as usize]),
+                    FrameBase::Other => Some(state.gpr[trueline_machine::algebra::RSP as usize]),
                 };
                 evaluate::evaluate(&l.expression, base, variable.ty.size, state)
             }

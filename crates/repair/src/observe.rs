@@ -4,15 +4,15 @@
 //! loop instances; the optimized run becomes *instants* (a PC with the readable state and where in its
 //! loops it is). What both have in common is the fingerprint of shared memory.
 
-use crate::algebra::RSP;
-use crate::cpu::{Cpu, Tracker};
 use crate::debug::{DebugInfo, FrameBase, Function, TypeClass, frame_offset};
-use crate::emulate::{self, Code, POISON, Stop};
 use crate::flow::Graph;
-use crate::image::Image;
 use crate::relation::State;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
+use trueline_machine::algebra::RSP;
+use trueline_machine::cpu::{Cpu, Tracker};
+use trueline_machine::emulate::{self, Code, POISON, Stop};
+use trueline_machine::image::Image;
 
 /// Instructions after which a run is cut off: a second or so of emulation.
 pub const RUN_LIMIT: u64 = 3_000_000;

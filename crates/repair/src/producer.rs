@@ -1,8 +1,8 @@
 //! The reference build: the same source at -O0, with compiler and flags as the DWARF names them.
 
 use crate::debug::DebugInfo;
-use crate::image::{Image, ImageError, ImageKind};
 use std::path::{Path, PathBuf};
+use trueline_machine::image::{Image, ImageError, ImageKind};
 use trueline_toolchain::{Compiler, Limits, ToolError, find_compiler};
 
 /// Why there is no reference build.

@@ -1,10 +1,10 @@
 //! A relation: how the value of a source variable follows from the machine's state at one PC.
 
-use crate::algebra::{GPR_DWARF, GPR_NAMES};
-use crate::emulate::POISON;
 use gimli::write::{Address, Expression};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use trueline_machine::algebra::{GPR_DWARF, GPR_NAMES};
+use trueline_machine::emulate::POISON;
 
 /// A part of the machine's state that a debugger can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]

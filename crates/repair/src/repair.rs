@@ -2,7 +2,6 @@
 
 use crate::debug::{DebugInfo, Function};
 use crate::given::{self, ProofFile};
-use crate::image::{Image, ImageError, ImageKind};
 use crate::inputs;
 use crate::mend::{self, Stages, Trust};
 use crate::observe::Side;
@@ -10,11 +9,12 @@ use crate::prove;
 use crate::report::{self, FunctionReport, Report};
 use crate::rewrite::{self, Edit, RewriteError};
 use crate::snapshot::{self, LayoutChoice, Snapshot};
-use crate::solver::Solver;
 use crate::study::Study;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use trueline_machine::image::{Image, ImageError, ImageKind};
+use trueline_machine::solver::Solver;
 
 /// What to repair and how.
 #[derive(Clone, Debug)]

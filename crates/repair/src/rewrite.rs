@@ -6,11 +6,11 @@
 
 use crate::debug::{self, Slice};
 use crate::elf::Elf;
-use crate::image::{Image, ImageKind, OBJECT_BASE};
 use crate::relation::Relation;
 use gimli::write::{self, Address, AttributeValue, EndianVec, Location, LocationList, RelocateWriter, Relocation, RelocationTarget};
 use gimli::{LittleEndian, SectionId};
 use std::collections::{BTreeMap, HashMap};
+use trueline_machine::image::{Image, ImageKind, OBJECT_BASE};
 
 /// Symbols above this are indices into the object's outside names, below it section indices.
 const OUTSIDE: usize = 1 << 20;
@@ -104,7 +104,7 @@ pub fn rewrite<'b>(image: &'b Image, edits: &'b [Edit]) -> Result<Vec<u8>, Rewri
         if let Ok(n) = outside.binary_search_by_key(&address, |o| o.0) {
             return Address::Symbol { symbol: OUTSIDE + n, addend: 0 };
         }
-        let holds = |s: &&crate::image::Section| s.loaded && address >= s.address && address <= s.address + s.size;
+        let holds = |s: &&trueline_machine::image::Section| s.loaded && address >= s.address && address <= s.address + s.size;
         match image.sections.iter().find(holds) {
             Some(s) => Address::Symbol { symbol: s.index, addend: (address - s.address) as i64 },
             None => Address::Constant(address),

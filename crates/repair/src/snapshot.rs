@@ -1,10 +1,10 @@
 //! The program's own run as a source of inputs: the state of a process at a function's entry.
 
-use crate::cpu::{Cpu, Memory, PAGE};
-use crate::image::Image;
 use std::collections::BTreeMap;
+use trueline_machine::cpu::{Cpu, Memory, PAGE};
+use trueline_machine::image::Image;
+use trueline_machine::inferior::{Event, Inferior};
 use trueline_toolchain::{Confinement, Job, Limits};
-use trueline_trace::inferior::{Event, Inferior};
 
 /// A process at a function's entry.
 #[derive(Clone, Debug)]

@@ -6,10 +6,10 @@
 //! every relation at every PC.
 
 use crate::flow::Graph;
-use crate::lift::gpr_slice;
 use crate::relation::{Affine, Relation, Source};
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 use std::collections::{BTreeMap, BTreeSet};
+use trueline_machine::lift::gpr_slice;
 
 /// Which way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ fn writes(access: OpAccess) -> bool {
 fn shift(i: &Instruction) -> Option<Effect> {
     let register = (i.op0_kind() == OpKind::Register).then(|| gpr_slice(i.op0_register())).flatten()?;
     let (n, _, width) = register;
-    if width < 32 || n == crate::algebra::RSP {
+    if width < 32 || n == trueline_machine::algebra::RSP {
         return None;
     }
     let immediate = |index: u32| match i.op_kind(index) {

@@ -2,13 +2,13 @@
 //! they say of a variable at a PC.
 
 use crate::align::{self, Alignment, Window};
-use crate::cpu::Tracker;
 use crate::debug::{TypeClass, Variable};
-use crate::emulate::Stop;
 use crate::fit::{Sample, Target};
 use crate::inputs::{Input, Origin};
 use crate::observe::{self, Instant, Key, OptimizedRun, ReferenceRun, Side, Slot};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use trueline_machine::cpu::Tracker;
+use trueline_machine::emulate::Stop;
 
 /// Moments that are looked back on for where a pointer came from.
 const BACK: usize = 64;

@@ -1,10 +1,10 @@
 //! Other data, other parameters, other contents of registers for a function that is about to be entered, the same in
 //! both builds.
 
-use crate::algebra::RSP;
-use crate::cpu::{Cpu, Memory};
 use crate::debug::{Type, TypeClass, Variable, VariableKind};
 use crate::observe::Side;
+use trueline_machine::algebra::RSP;
+use trueline_machine::cpu::{Cpu, Memory};
 
 /// Elements of an object that are varied.
 const MAX_ELEMENTS: u64 = 1 << 17;

@@ -6,10 +6,8 @@
 //! -O0 process had the same global memory (and, where it has any, the same line).
 
 use crate::debug::{DebugInfo, FrameBase, Function, TypeClass, Variable, frame_offset};
-use crate::emulate::Code;
 use crate::evaluate::{self, Reader};
 use crate::flow::Graph;
-use crate::image::Image;
 use crate::mend::repairable;
 use crate::relation::truncate;
 use crate::snapshot::elf_entry;
@@ -17,8 +15,10 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpA
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
+use trueline_machine::emulate::Code;
+use trueline_machine::image::Image;
+use trueline_machine::inferior::{Event, Inferior};
 use trueline_toolchain::{Confinement, Job, Limits};
-use trueline_trace::inferior::{Event, Inferior};
 
 /// Single steps after which a run is cut off.
 const STEP_LIMIT: usize = 60_000;
@@ -77,7 +77,7 @@ impl Reader for Live<'_> {
             let lane = self.inferior.sse().ok()?[usize::from(number) - 17];
             return Some(u64::from_le_bytes(lane[..8].try_into().ok()?));
         }
-        let n = crate::algebra::GPR_DWARF.iter().position(|d| *d == number)?;
+        let n = trueline_machine::algebra::GPR_DWARF.iter().position(|d| *d == number)?;
         Some(self.gpr(n))
     }
     fn memory(&self, address: u64, size: u8) -> Option<u64> {
@@ -177,7 +177,7 @@ impl<'a> Live<'a> {
             let value = |register: Register| match register {
                 Register::None => Some(0),
                 Register::RIP => Some(bias),
-                _ => crate::lift::gpr_slice(register).map(|(n, ..)| {
+                _ => trueline_machine::lift::gpr_slice(register).map(|(n, ..)| {
                     [
                         regs.rax, regs.rcx, regs.rdx, regs.rbx, regs.rsp, regs.rbp, regs.rsi, regs.rdi, regs.r8, regs.r9, regs.r10,
                         regs.r11, regs.r12, regs.r13, regs.r14, regs.r15,

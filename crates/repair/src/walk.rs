@@ -1,13 +1,13 @@
 //! Walks of the symbolic machine from one cut point to the next, over all paths at once.
 
-use crate::algebra::{Machine, Place, RSP};
 use crate::debug::DebugInfo;
-use crate::emulate::Code;
 use crate::flow::Graph;
-use crate::lift::{self, Flow};
-use crate::symbolic::{Store, Symbolic, unwritten};
-use crate::term::Terms;
 use std::collections::{BTreeMap, BTreeSet};
+use trueline_machine::algebra::{Machine, Place, RSP};
+use trueline_machine::emulate::Code;
+use trueline_machine::lift::{self, Flow};
+use trueline_machine::symbolic::{Store, Symbolic, unwritten};
+use trueline_machine::term::Terms;
 
 /// Where a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,12 +3,12 @@
 //! An array of indices, or a count, cannot: with other contents the function reads what is not there, or both builds part. Which ones these
 //! are is tried out, all at once and then by halves, so that one array of indices does not keep the others from being varied.
 
-use crate::cpu::Cpu;
 use crate::debug::TypeClass;
-use crate::emulate::{self, Stop};
 use crate::observe::{RUN_LIMIT, Side};
 use crate::vary::{self, Counts, Data, Dice, Item, Order, TURNS};
 use std::ops::ControlFlow;
+use trueline_machine::cpu::Cpu;
+use trueline_machine::emulate::{self, Stop};
 
 /// Instructions of both builds that may be spent on finding out, and again on the runs themselves.
 const EFFORT: u64 = 3_000_000;

@@ -2,8 +2,8 @@
 //! is never a half-written output.
 
 use crate::debug::DebugInfo;
-use crate::image::Image;
 use std::path::{Path, PathBuf};
+use trueline_machine::image::Image;
 
 /// Why a new file was not put in place.
 #[derive(Debug, thiserror::Error)]

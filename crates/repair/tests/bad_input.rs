@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use trueline_machine::image::Image;
 use trueline_repair::debug::DebugInfo;
-use trueline_repair::image::Image;
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
 use trueline_toolchain::{Limits, Scratch, find_compiler};
 

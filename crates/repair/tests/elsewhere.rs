@@ -1,8 +1,8 @@
 //! Proofs from elsewhere, the second solver, and the page.
 
 use std::path::{Path, PathBuf};
+use trueline_machine::image::Image;
 use trueline_repair::html;
-use trueline_repair::image::Image;
 use trueline_repair::mend::Trust;
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
 use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};

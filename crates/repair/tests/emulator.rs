@@ -3,12 +3,12 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use trueline_machine::emulate::{self, Code, Stop};
+use trueline_machine::image::Image;
+use trueline_machine::inferior::{Event, Inferior};
 use trueline_repair::debug::DebugInfo;
-use trueline_repair::emulate::{self, Code, Stop};
-use trueline_repair::image::Image;
 use trueline_repair::snapshot::{self, LayoutChoice};
 use trueline_toolchain::{Confinement, Job, Limits, Scratch, find_compiler};
-use trueline_trace::inferior::{Event, Inferior};
 
 /// Instructions compared per function.
 const STEPS: usize = 3_000;

@@ -4,7 +4,7 @@ mod common;
 
 use common::build;
 use std::path::{Path, PathBuf};
-use trueline_repair::image::Image;
+use trueline_machine::image::Image;
 use trueline_repair::repair::{Request, repair};
 use trueline_repair::{verify, written};
 use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};

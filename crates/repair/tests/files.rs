@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
+use trueline_machine::image::Image;
 use trueline_repair::debug::DebugInfo;
-use trueline_repair::image::Image;
 use trueline_repair::mend::Trust;
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
 use trueline_repair::{rewrite, written};

@@ -1,8 +1,8 @@
 //! Files on which the fuzzer once found a fault of ours. What happens to them is what `fuzz_targets/repair_dwarf.rs` does.
 
 use std::path::Path;
+use trueline_machine::image::Image;
 use trueline_repair::debug::DebugInfo;
-use trueline_repair::image::Image;
 use trueline_repair::relation::{Affine, Relation};
 use trueline_repair::rewrite::{Content, Edit, EditRange, rewrite};
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::build;
-use trueline_repair::image::Image;
+use trueline_machine::image::Image;
 use trueline_repair::repair::{Request, repair};
 use trueline_repair::{verify, written};
 use trueline_toolchain::Scratch;

@@ -4,9 +4,9 @@
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use trueline_repair::cpu::{Cpu, Memory};
+use trueline_machine::cpu::{Cpu, Memory};
+use trueline_machine::lift::execute;
 use trueline_repair::flow::Graph;
-use trueline_repair::lift::execute;
 use trueline_repair::relation::{Affine, Relation, Source, State};
 use trueline_repair::spread::{Direction, Facts, Reversibility, carry, effect, spread};
 

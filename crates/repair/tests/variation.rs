@@ -1,8 +1,8 @@
 //! Inputs: what may hold any numbers does, what indexes does not, and extremes do not stay where they are.
 
 use std::collections::BTreeSet;
+use trueline_machine::image::Image;
 use trueline_repair::debug::DebugInfo;
-use trueline_repair::image::Image;
 use trueline_repair::inputs::{self, Input, Origin};
 use trueline_repair::observe::Side;
 use trueline_toolchain::{Limits, Scratch, find_compiler};

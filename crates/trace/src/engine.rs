@@ -25,6 +25,7 @@
 //! cannot be evaluated or read is `Unreadable`.
 
 use std::path::PathBuf;
+use trueline_machine::inferior::InferiorError;
 use trueline_model::{EngineKind, Policy, StepSink};
 use trueline_toolchain::Limits;
 
@@ -137,6 +138,16 @@ pub enum TraceError {
         /// The system's answer.
         source: std::io::Error,
     },
+}
+
+impl From<InferiorError> for TraceError {
+    fn from(error: InferiorError) -> Self {
+        match error {
+            InferiorError::BadProgram { binary, reason } => Self::BadProgram { binary, reason },
+            InferiorError::Job(error) => Self::Job(error),
+            InferiorError::System { what, source } => Self::System { what, source },
+        }
+    }
 }
 
 /// A way to trace.

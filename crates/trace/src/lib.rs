@@ -9,7 +9,6 @@ mod debugger;
 mod elf;
 mod engine;
 mod gdb;
-pub mod inferior;
 mod intern;
 mod lldb;
 pub mod native;

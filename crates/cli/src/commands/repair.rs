@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trueline_repair::image::Image;
+use trueline_machine::image::Image;
 use trueline_repair::mend::{Stages, Trust};
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
 use trueline_repair::report::{FunctionReport, Report};

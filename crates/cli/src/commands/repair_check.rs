@@ -4,7 +4,7 @@ use super::repair::Args;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueline_check::{CheckOptions, CheckRun, Checker};
-use trueline_repair::image::{Image, ImageKind};
+use trueline_machine::image::{Image, ImageKind};
 use trueline_toolchain::Limits;
 
 /// Stops after which the closing check gives up: it is a check, not a campaign.

@@ -1,16 +1,16 @@
 //! What is taken to hold at a node, guessed from the runs and instantiated over both machines.
 
 use super::Prover;
-use crate::algebra::{Bin, Machine, Place, RSP};
 use crate::debug::TypeClass;
 use crate::fit::{self, Preference};
-use crate::lift::gpr_slice;
 use crate::relation::{Affine, Relation, Source, State};
-use crate::solver::equal;
-use crate::symbolic::Symbolic;
-use crate::term::{Extreme, Sign, Term};
 use iced_x86::{Mnemonic, OpKind};
 use std::collections::BTreeSet;
+use trueline_machine::algebra::{Bin, Machine, Place, RSP};
+use trueline_machine::lift::gpr_slice;
+use trueline_machine::solver::equal;
+use trueline_machine::symbolic::Symbolic;
+use trueline_machine::term::{Extreme, Sign, Term};
 
 /// Most source iterations that a loop is taken to leave over.
 const MAX_LEFT: i128 = 64;
@@ -344,8 +344,8 @@ impl Prover<'_, '_> {
         let name = |s: &usize| self.study.slots[*s].key.name.clone();
         match fact {
             Fact::Related(s, r) => format!("{} = {r}", name(s)),
-            Fact::Fixed(n, true, k) => format!("{} = base + {k:#x}", crate::algebra::GPR_NAMES[*n as usize]),
-            Fact::Fixed(n, false, k) => format!("{} = {k:#x}", crate::algebra::GPR_NAMES[*n as usize]),
+            Fact::Fixed(n, true, k) => format!("{} = base + {k:#x}", trueline_machine::algebra::GPR_NAMES[*n as usize]),
+            Fact::Fixed(n, false, k) => format!("{} = {k:#x}", trueline_machine::algebra::GPR_NAMES[*n as usize]),
             Fact::FixedVector(n, k) => format!("xmm{n} = {k:#x}"),
             Fact::Congruent(s, m, r) => format!("{} ≡ {r} mod {m}", name(s)),
             Fact::AtLeast(s, k) => format!("{} >= {k}", name(s)),
@@ -359,7 +359,7 @@ impl Prover<'_, '_> {
                 let group: Vec<String> = group.iter().map(|n| format!("xmm{n}")).collect();
                 format!("{} = {kind:?} of the lanes of {}", name(s), group.join(" and "))
             }
-            Fact::Small(n, k) => format!("{} <= {k:#x}", crate::algebra::GPR_NAMES[*n as usize]),
+            Fact::Small(n, k) => format!("{} <= {k:#x}", trueline_machine::algebra::GPR_NAMES[*n as usize]),
             Fact::Aligned(a, bits, rest) => format!("{}·({a}) ≡ {rest} mod {}", a.divisor, 1u64 << bits),
         }
     }

@@ -2,16 +2,16 @@
 
 use super::facts::{self, Fact, Reduction};
 use super::{Node, Prover};
-use crate::algebra::{Bin, Place, RBP, RSP};
 use crate::debug::TypeClass;
 use crate::inputs;
 use crate::relation::{Relation, Source};
 use crate::study::Study;
-use crate::symbolic::{ELSEWHERE, Moves, Object, Symbolic};
-use crate::term::{Extreme, Sign, Term, Terms};
 use crate::walk::{self, Arrival};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use trueline_machine::algebra::{Bin, Place, RBP, RSP};
+use trueline_machine::symbolic::{ELSEWHERE, Moves, Object, Symbolic};
+use trueline_machine::term::{Extreme, Sign, Term, Terms};
 
 /// The machines that leave a stretch of code, by where they arrive.
 type Exits = BTreeMap<Arrival, Symbolic>;

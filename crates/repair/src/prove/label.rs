@@ -2,12 +2,12 @@
 
 use super::fan::Fan;
 use super::{Proof, Prover};
-use crate::algebra::Bin;
 use crate::mend::{Label, Mended};
-use crate::solver::{Answer, Question, Solver};
-use crate::symbolic::Symbolic;
-use crate::term::{Term, Terms};
 use std::collections::{BTreeMap, BTreeSet};
+use trueline_machine::algebra::Bin;
+use trueline_machine::solver::{Answer, Question, Solver};
+use trueline_machine::symbolic::Symbolic;
+use trueline_machine::term::{Term, Terms};
 
 /// Source points that one location may be compared with.
 const MAX_POINTS: usize = 10;

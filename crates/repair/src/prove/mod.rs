@@ -12,14 +12,14 @@ mod label;
 
 use crate::align;
 use crate::mend::Mended;
-use crate::solver::{Answer, Question, Solver};
 use crate::study::Study;
-use crate::symbolic::{Moves, Object};
-use crate::term::Term;
 use crate::walk::{Arrival, Ground};
 use facts::Fact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use trueline_machine::solver::{Answer, Question, Solver};
+use trueline_machine::symbolic::{Moves, Object};
+use trueline_machine::term::Term;
 
 /// What is taken for granted by every proof.
 pub const ASSUMPTIONS: [&str; 5] = [

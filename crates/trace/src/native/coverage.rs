@@ -8,9 +8,9 @@ use super::load::{Wanted, load};
 use super::module::Module;
 use super::policy::sites::{self, Needs};
 use super::tracer::is_user;
-use crate::inferior::{Event, Inferior};
 use crate::{TraceError, TraceRequest};
 use std::collections::{BTreeSet, HashMap};
+use trueline_machine::inferior::{Event, Inferior};
 use trueline_model::{Line, LineKey};
 use trueline_toolchain::{Confinement, Job};
 

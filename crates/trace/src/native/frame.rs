@@ -3,8 +3,8 @@
 use super::cfi::{CfaRule, RegisterRule};
 use super::eval::{Fault, Machine};
 use super::module::FunctionId;
-use crate::inferior::Regs;
 use std::cell::OnceCell;
+use trueline_machine::inferior::Regs;
 
 /// Return address column, which is also the program counter of an unwound frame.
 pub(crate) const RIP: usize = 16;

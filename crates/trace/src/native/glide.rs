@@ -16,12 +16,12 @@ pub(super) use explore::Terrain;
 
 use super::module::Module;
 use super::policy::{Plan, Position};
-use crate::inferior::AddressHasher;
 use explore::explore;
 use flow::{Ending, Flow};
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
+use trueline_machine::inferior::AddressHasher;
 
 type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<AddressHasher>>;
 

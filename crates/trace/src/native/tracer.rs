@@ -17,13 +17,13 @@ use super::policy::{Position, PositionKind, Shown, StackId, Stepper, Verdict, ca
 use super::stack::{Change, Entered, Stack};
 use super::tailcall;
 use super::watch::{View, Watch, Windows, visible};
-use crate::inferior::{AddressHasher, Event, Inferior};
 use crate::{TraceEnd, TraceError, TraceRequest, Vars};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::sync::Arc;
+use trueline_machine::inferior::{AddressHasher, Event, Inferior};
 use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, Policy, Step, StepSink};
 use trueline_toolchain::{Confinement, Job};
 

@@ -5,9 +5,9 @@ use super::frame::Frame;
 use super::module::{BlockId, ConstantForm, FileId, Location, Module, TypeKind, VarId};
 use super::op::{Binary, Op};
 use super::value::{Content, Printed, print};
-use crate::inferior::Inferior;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
+use trueline_machine::inferior::Inferior;
 use trueline_model::{Observation, Policy, VarKind, Variable};
 
 /// Bytes above and below the stack pointer that are read together.

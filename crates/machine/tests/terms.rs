@@ -1,8 +1,8 @@
 //! Terms by property: however they are rewritten, with numbers for the unknowns they come to what the operations come to.
 
 use proptest::prelude::*;
-use trueline_repair::algebra::Bin;
-use trueline_repair::term::{Extreme, Pinned, Sign, Term, Terms};
+use trueline_machine::algebra::Bin;
+use trueline_machine::term::{Extreme, Pinned, Sign, Term, Terms};
 
 const WIDTH: u32 = 32;
 

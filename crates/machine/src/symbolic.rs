@@ -35,10 +35,14 @@ pub const ELSEWHERE: u64 = 1 << 44;
 /// A store into a shared object: guard, object, offset, value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
-    pub(crate) guard: Term,
-    pub(crate) object: u32,
-    pub(crate) offset: Term,
-    pub(crate) value: Term,
+    /// When it is made, on a path that was joined.
+    pub guard: Term,
+    /// The object's number.
+    pub object: u32,
+    /// Bytes from the object's start.
+    pub offset: Term,
+    /// What is stored.
+    pub value: Term,
 }
 
 /// A symbolic machine.
@@ -61,14 +65,16 @@ pub struct Symbolic {
     bias: Term,
     cfa: Term,
     /// Bytes of the frame that were stored to: what was there at the start is gone.
-    pub(crate) written: BTreeSet<i64>,
+    pub written: BTreeSet<i64>,
     /// Which memory loads read: empty for the start's. A store somewhere unknown makes loads of the two builds
     /// incomparable from then on, an outside call makes them new but equal.
-    pub(crate) memory: String,
+    pub memory: String,
     /// The path's condition.
     pub condition: Term,
-    pub(crate) calls: u32,
-    pub(crate) lost: u32,
+    /// Outside calls so far.
+    pub calls: u32,
+    /// Times that memory was lost.
+    pub lost: u32,
 }
 
 impl Symbolic {
@@ -226,7 +232,7 @@ impl Symbolic {
     }
 
     /// Loads read something new from now on.
-    pub(crate) fn forget_memory(&mut self) {
+    pub fn forget_memory(&mut self) {
         self.lost += 1;
         self.memory = format!("_{}{}", self.side, self.lost);
         self.stores.clear();
@@ -234,7 +240,7 @@ impl Symbolic {
 
     /// A call of code that is not followed. The same call (by name and number since the start) answers the same in
     /// both builds, a mathematical function the same for the same arguments.
-    pub(crate) fn call(&mut self, name: Option<&str>) {
+    pub fn call(&mut self, name: Option<&str>) {
         let pure = name.and_then(crate::emulate::pure_arguments);
         let (mut integer, mut float) = (None, None);
         match (name, pure) {
@@ -267,7 +273,7 @@ impl Symbolic {
     }
 
     /// Moves the stack pointer.
-    pub(crate) fn move_stack(&mut self, by: i64) {
+    pub fn move_stack(&mut self, by: i64) {
         let stack = self.get(Place::Gpr(RSP));
         let k = self.terms.constant(64, u128::from(by as u64));
         let moved = self.terms.bin(Bin::Add, stack, k);
@@ -359,7 +365,7 @@ impl Machine for Symbolic {
 }
 
 /// What a register is called before anything wrote it.
-pub(crate) fn unwritten(terms: &mut Terms, side: &str, place: Place) -> Term {
+pub fn unwritten(terms: &mut Terms, side: &str, place: Place) -> Term {
     let (width, name) = match place {
         Place::Gpr(n) => (64, format!("r{n}_{side}")),
         Place::Xmm(n) => (128, format!("x{n}_{side}")),

@@ -1,10 +1,10 @@
 //! The ptrace layer on real programs.
 
 use object::{Object, ObjectSegment, ObjectSymbol};
+use trueline_machine::inferior::InferiorError;
+use trueline_machine::inferior::{Event, Inferior};
 use trueline_model::{Language, OptLevel};
 use trueline_toolchain::{CompileRequest, Job, JobError, Limits, Scratch, find_compiler};
-use trueline_trace::TraceError;
-use trueline_trace::inferior::{Event, Inferior};
 
 struct Program {
     _scratch: Scratch,
@@ -105,7 +105,7 @@ fn memory_and_registers_can_be_read_and_written() {
 #[test]
 fn a_program_that_somebody_kills_is_called_killed_whatever_failed_first() {
     let program = Program::build(SUM, &[]);
-    let is_kill = |error: TraceError| assert!(matches!(error, TraceError::Job(JobError::Killed { .. })), "{error}");
+    let is_kill = |error: InferiorError| assert!(matches!(error, InferiorError::Job(JobError::Killed { .. })), "{error}");
     let kill = |inferior: &Inferior| nix::sys::signal::kill(nix::unistd::Pid::from_raw(inferior.pid()), nix::sys::signal::SIGKILL).unwrap();
     let mut inferior = program.launch(Limits::seconds(10));
     kill(&inferior);
@@ -120,10 +120,10 @@ fn a_program_that_somebody_kills_is_called_killed_whatever_failed_first() {
         inferior.write(place, &[0xc3]).err()
     });
     let source = failed.expect("the memory goes away");
-    is_kill(inferior.why(TraceError::System { what: "write".to_owned(), source }));
+    is_kill(inferior.why(InferiorError::System { what: "write".to_owned(), source }));
     let mut inferior = program.launch(Limits::seconds(10));
-    let own = TraceError::System { what: "write".to_owned(), source: std::io::ErrorKind::Other.into() };
-    assert!(matches!(inferior.why(own), TraceError::System { .. }), "nobody killed this one");
+    let own = InferiorError::System { what: "write".to_owned(), source: std::io::ErrorKind::Other.into() };
+    assert!(matches!(inferior.why(own), InferiorError::System { .. }), "nobody killed this one");
 }
 
 #[test]

@@ -4,9 +4,9 @@
 use iced_x86::{
     Code, Decoder, DecoderOptions, Encoder, FlowControl, Instruction, MemoryOperand, OpCodeOperandKind as K, Register, RflagsBits,
 };
-use trueline_repair::algebra::Flag;
-use trueline_repair::cpu::{Cpu, Memory};
-use trueline_repair::lift::{LiftError, execute};
+use trueline_machine::algebra::Flag;
+use trueline_machine::cpu::{Cpu, Memory};
+use trueline_machine::lift::{LiftError, execute};
 
 const ROUNDS: u64 = 12;
 /// Offsets in the state page: general registers, flags, vector registers, the memory block.

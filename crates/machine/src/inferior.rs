@@ -13,7 +13,6 @@
 mod memory;
 mod slot;
 
-use crate::TraceError;
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::WaitStatus;
@@ -26,6 +25,30 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_toolchain::{Job, JobError, Traced};
+
+/// Why a program cannot be started, stopped or looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum InferiorError {
+    /// The program did something that cannot be followed.
+    #[error("the program in {binary} {reason}", binary = binary.display())]
+    BadProgram {
+        /// The file that was started.
+        binary: PathBuf,
+        /// What it did, as the rest of a sentence.
+        reason: String,
+    },
+    /// The process could not be run, or was killed.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A system call failed.
+    #[error("{what}: {source}")]
+    System {
+        /// What was attempted.
+        what: String,
+        /// The answer of the system.
+        source: io::Error,
+    },
+}
 
 /// The general-purpose registers, as the kernel hands them over.
 pub type Regs = libc::user_regs_struct;
@@ -87,7 +110,7 @@ type AddressHash = std::hash::BuildHasherDefault<AddressHasher>;
 
 /// Multiplicative hashing: addresses are not hostile, and the map is asked once per stop.
 #[derive(Default)]
-pub(crate) struct AddressHasher(u64);
+pub struct AddressHasher(u64);
 
 impl std::hash::Hasher for AddressHasher {
     fn finish(&self) -> u64 {
@@ -107,7 +130,7 @@ impl Inferior {
     /// Starts `job`'s program and stops it at the entry point of its process image. `entry` is the
     /// entry address in the ELF header and `image` the lowest and highest link-time address, from which
     /// the load bias and a place for the slots are found.
-    pub fn launch(job: &Job, entry: u64, image: (u64, u64)) -> Result<Self, TraceError> {
+    pub fn launch(job: &Job, entry: u64, image: (u64, u64)) -> Result<Self, InferiorError> {
         let binary = job.program().to_owned();
         let traced = job.spawn_traced()?;
         let pid = Pid::from_raw(traced.pid());
@@ -128,7 +151,7 @@ impl Inferior {
             .read(true)
             .write(true)
             .open(format!("/proc/{pid}/mem"))
-            .map_err(|source| TraceError::System { what: format!("open /proc/{pid}/mem"), source })?;
+            .map_err(|source| InferiorError::System { what: format!("open /proc/{pid}/mem"), source })?;
         let bias = load_bias(pid, entry).ok_or_else(|| bad_program(&binary, "has no readable auxiliary vector".into()))?;
         let regs = ptrace::getregs(pid).map_err(|e| system("read registers", e))?;
         let mut this = Self {
@@ -169,7 +192,7 @@ impl Inferior {
     }
 
     /// Replaces the registers.
-    pub fn set_regs(&mut self, regs: Regs) -> Result<(), TraceError> {
+    pub fn set_regs(&mut self, regs: Regs) -> Result<(), InferiorError> {
         ptrace::setregs(self.pid, regs).map_err(|e| system("write registers", e))?;
         self.regs = regs;
         self.pc = PcState::Written;
@@ -177,8 +200,8 @@ impl Inferior {
     }
 
     /// The sixteen SSE registers at the current stop.
-    pub fn sse(&self) -> Result<[[u8; 16]; 16], TraceError> {
-        memory::sse(self.pid.as_raw()).map_err(|source| TraceError::System { what: "read SSE registers".into(), source })
+    pub fn sse(&self) -> Result<[[u8; 16]; 16], InferiorError> {
+        memory::sse(self.pid.as_raw()).map_err(|source| InferiorError::System { what: "read SSE registers".into(), source })
     }
 
     /// Reads memory; fails when any byte is unmapped. Breakpoints are not hidden: read code from the file.
@@ -308,7 +331,7 @@ impl Inferior {
     }
 
     /// Lets the program run to its next event, passing the breakpoint it stands on, if any.
-    pub fn resume(&mut self) -> Result<Event, TraceError> {
+    pub fn resume(&mut self) -> Result<Event, InferiorError> {
         if let Some(b) = self.breakpoints.get(&self.regs.rip) {
             match b.displaced {
                 Displaced::Slot(slot) => self.set_pc(slot)?,
@@ -327,7 +350,7 @@ impl Inferior {
     }
 
     /// Executes one instruction; the breakpoint under the program counter is passed.
-    pub fn step(&mut self) -> Result<Event, TraceError> {
+    pub fn step(&mut self) -> Result<Event, InferiorError> {
         let here = self.regs.rip;
         if self.pc == PcState::Cached {
             self.set_pc(here)?;
@@ -344,7 +367,7 @@ impl Inferior {
         Ok(event)
     }
 
-    fn set_pc(&mut self, pc: u64) -> Result<(), TraceError> {
+    fn set_pc(&mut self, pc: u64) -> Result<(), InferiorError> {
         let offset = std::mem::offset_of!(Regs, rip) as u64;
         ptrace::write_user(self.pid, offset as ptrace::AddressType, pc as libc::c_long)
             .map_err(|e| system("write the program counter", e))?;
@@ -353,7 +376,7 @@ impl Inferior {
         Ok(())
     }
 
-    fn wait(&mut self, resumption: Resumption) -> Result<Event, TraceError> {
+    fn wait(&mut self, resumption: Resumption) -> Result<Event, InferiorError> {
         loop {
             let (status, cpu) = memory::wait(self.pid).map_err(|e| system("wait for the program", e))?;
             match status {
@@ -391,7 +414,7 @@ impl Inferior {
         }
     }
 
-    fn trap(&mut self, resumption: Resumption) -> Result<Event, TraceError> {
+    fn trap(&mut self, resumption: Resumption) -> Result<Event, InferiorError> {
         let before = self.regs.rip.wrapping_sub(1);
         // A single step leaves the program counter on the next instruction, an int3 one past itself.
         if resumption == Resumption::Step && !self.trapped_by_int3()? {
@@ -408,18 +431,18 @@ impl Inferior {
     }
 
     /// True when the last SIGTRAP came from an int3 rather than a single step or `raise`.
-    fn trapped_by_int3(&self) -> Result<bool, TraceError> {
+    fn trapped_by_int3(&self) -> Result<bool, InferiorError> {
         const SI_KERNEL: i32 = 0x80;
         let info = ptrace::getsiginfo(self.pid).map_err(|e| system("read signal information", e))?;
         Ok(info.si_code == SI_KERNEL)
     }
 
     /// Why something failed: with a program that somebody killed everything does, each operation in its own words.
-    pub fn why(&mut self, error: TraceError) -> TraceError {
-        if self.is_killed() { self.killed() } else { error }
+    pub fn why<E: From<InferiorError>>(&mut self, error: E) -> E {
+        if self.is_killed() { self.killed().into() } else { error }
     }
 
-    fn killed(&self) -> TraceError {
+    fn killed(&self) -> InferiorError {
         JobError::Killed { program: self.binary.clone() }.into()
     }
 
@@ -463,14 +486,14 @@ fn load_bias(pid: Pid, entry: u64) -> Option<u64> {
     pairs.into_iter().find(|&(key, _)| key == libc::AT_ENTRY).map(|(_, at)| at.wrapping_sub(entry))
 }
 
-fn bad_program(binary: &Path, reason: String) -> TraceError {
-    TraceError::BadProgram { binary: binary.to_owned(), reason }
+fn bad_program(binary: &Path, reason: String) -> InferiorError {
+    InferiorError::BadProgram { binary: binary.to_owned(), reason }
 }
 
-fn system(what: &str, error: nix::Error) -> TraceError {
-    TraceError::System { what: what.to_owned(), source: error.into() }
+fn system(what: &str, error: nix::Error) -> InferiorError {
+    InferiorError::System { what: what.to_owned(), source: error.into() }
 }
 
-fn write_failed(source: io::Error) -> TraceError {
-    TraceError::System { what: "write the program's code".into(), source }
+fn write_failed(source: io::Error) -> InferiorError {
+    InferiorError::System { what: "write the program's code".into(), source }
 }
