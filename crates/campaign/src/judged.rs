@@ -2,16 +2,15 @@
 //! which a compiler made the same file share all that was found out about it; each has its findings all the same.
 
 use crate::class::{class_of, collapse};
-use crate::court::Court;
 use crate::dwarf;
-use crate::glance::Charge;
 use crate::program::{Specimen, Trial};
 use crate::run::Campaign;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::rc::Rc;
 use trueline_check::CheckRun;
-use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Trace, Violation};
+use trueline_explain::{Question, verdict};
+use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Reading, Trace, Violation};
 use trueline_store::{BuildRecord, Evidence, NewFinding, ReaderRecord};
 use trueline_toolchain::{Compiler, Limits};
 use trueline_trace::{TraceRequest, Vars};
@@ -23,17 +22,17 @@ const KEPT_STEPS: u64 = 1500;
 pub(crate) struct Judged {
     /// What the screening engine found; keeps the file.
     pub run: CheckRun,
-    heard: Vec<Heard>,
+    confirmed: Vec<Confirmed>,
     /// The build as pages show it, when one does.
     record: OnceCell<BuildRecord>,
 }
 
-/// A violation and what its hearing came to.
-struct Heard {
+/// A violation and what the readers say of it.
+struct Confirmed {
     violation: Violation,
     class: String,
-    /// What the readers say; `None` when the debuggers that were asked do not see it.
-    records: Option<Vec<ReaderRecord>>,
+    /// `None` when the debuggers that were asked do not see it.
+    readings: Option<Vec<Reading>>,
 }
 
 impl Campaign<'_> {
@@ -49,17 +48,17 @@ impl Campaign<'_> {
         let program = specimen.program;
         let Trial { compiler, reference, .. } = *trial;
         let judged = twin.unwrap_or_else(|| {
-            let judged = Rc::new(self.hear(program, trial, run));
+            let judged = Rc::new(self.ask_readers(program, trial, run));
             trial.judged.borrow_mut().push(Rc::clone(&judged));
             judged
         });
         let mut findings = Vec::new();
-        for Heard { violation, class, records } in &judged.heard {
-            let Some(records) = records else {
+        for Confirmed { violation, class, readings } in &judged.confirmed {
+            let Some(readings) = readings else {
                 self.count_unconfirmed();
                 continue;
             };
-            let (is_first, keep) = self.ledger.keep(class);
+            let (is_first, keep) = self.tally.keep(class);
             let (before, after) = if keep {
                 let before = trial.record.get_or_init(|| self.record(reference.binary(), program));
                 let after = judged.record.get_or_init(|| self.record(&run.binary, program));
@@ -76,28 +75,28 @@ impl Campaign<'_> {
                 program: program.clone(),
                 reference: BuildRecord { command: reference.commands.join("\n"), ..before },
                 optimized: BuildRecord { command: run.commands.join("\n"), ..after },
-                readers: records.clone(),
+                readers: readings.iter().filter_map(ReaderRecord::of).collect(),
                 dwarf,
                 minimal,
             };
-            let finding = finding_of(Fault::Violation(violation.clone()), compiler, opt, records);
+            let finding = finding_of(Fault::Violation(violation.clone()), compiler, opt, readings);
             findings.push(NewFinding { finding, class: class.clone(), evidence });
         }
         findings
     }
 
     /// Asks the readers about every violation of a build.
-    fn hear(&self, program: &Program, trial: &Trial<'_>, run: &CheckRun) -> Judged {
+    fn ask_readers(&self, program: &Program, trial: &Trial<'_>, run: &CheckRun) -> Judged {
         let class_of = |v: &Violation| class_of(&Fault::Violation(v.clone()), &trial.compiler.id, program);
-        let charges: Vec<Charge<'_>> =
-            collapse(&run.violations).into_iter().map(|violation| Charge { violation, class: class_of(violation) }).collect();
-        let court = Court::new(self, program, &trial.hearing, run);
-        let heard = |(index, charge): (usize, &Charge<'_>)| Heard {
-            violation: charge.violation.clone(),
-            class: charge.class.clone(),
-            records: court.hear(&charges, index),
+        let question = |violation| Question { violation, class: class_of(violation) };
+        let questions = collapse(&run.violations).into_iter().map(question).collect();
+        let build = trial.readers.of_build(run, &program.name, questions);
+        let confirmed = |(index, question): (usize, &Question<'_>)| Confirmed {
+            violation: question.violation.clone(),
+            class: question.class.clone(),
+            readings: self.confirm(&build, index),
         };
-        Judged { heard: charges.iter().enumerate().map(heard).collect(), run: run.clone(), record: OnceCell::new() }
+        Judged { confirmed: build.questions().iter().enumerate().map(confirmed).collect(), run: run.clone(), record: OnceCell::new() }
     }
 
     /// The trace of one build, for the finding's page. No trace is not worth losing the finding for.
@@ -120,12 +119,9 @@ impl Campaign<'_> {
     }
 }
 
-/// A finding with the verdict that its readers' records lead to.
-pub(crate) fn finding_of(fault: Fault, compiler: &Compiler, opt: OptLevel, records: &[ReaderRecord]) -> Finding {
-    let readers = |sees: bool| -> Vec<Reader> { records.iter().filter(|r| r.sees == sees).map(|r| r.reader).collect() };
-    let readings: Vec<trueline_triage::Reading> =
-        records.iter().map(|r| trueline_triage::Reading { reader: r.reader, sees: Some(r.sees), reason: None }).collect();
-    let verdict = trueline_triage::judge(&readings).map(|(verdict, _)| verdict);
+/// A finding with the verdict that its readers' answers lead to.
+pub(crate) fn finding_of(fault: Fault, compiler: &Compiler, opt: OptLevel, readings: &[Reading]) -> Finding {
+    let readers = |sees: bool| -> Vec<Reader> { readings.iter().filter(|r| r.sees == Some(sees)).map(|r| r.reader).collect() };
     Finding {
         fault,
         compiler: compiler.id.clone(),
@@ -133,6 +129,6 @@ pub(crate) fn finding_of(fault: Fault, compiler: &Compiler, opt: OptLevel, recor
         program: String::new(),
         seen_by: readers(true),
         not_seen_by: readers(false),
-        verdict,
+        verdict: verdict(readings).map(|(verdict, _)| verdict),
     }
 }

@@ -7,16 +7,14 @@
 
 mod class;
 mod confirm;
-mod court;
 mod dwarf;
 mod event;
-mod glance;
 mod judged;
-mod ledger;
 mod minimal;
 mod plan;
 mod program;
 mod run;
+mod tally;
 
 pub use class::{class_of, collapse, statement_kind};
 pub use dwarf::explain;

@@ -65,7 +65,7 @@ impl FromStr for Shard {
 pub enum Confirm {
     /// Every one, stepped through by every reader.
     All,
-    /// Every one, at its address: debuggers are asked what they show there. Who disagrees is heard in full.
+    /// Every one, at its address: debuggers are asked what they show there, and the other native readings what they see.
     Spot,
     /// The first few of each class, stepped through: the rest of a class is the same complaint again.
     Distinct,

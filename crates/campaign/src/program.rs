@@ -1,7 +1,6 @@
 //! One program with all its units: reference once per compiler, then each level.
 
 use crate::class::class_of;
-use crate::confirm::Hearing;
 use crate::event::{Event, FoundEvent};
 use crate::judged::{Judged, finding_of};
 use crate::plan::Validation;
@@ -9,6 +8,7 @@ use crate::run::Campaign;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use trueline_check::{CheckError, CheckRun, Reference};
+use trueline_explain::ProgramReaders;
 use trueline_model::{Fault, OptLevel, Program};
 use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, StoreError, UnitResult};
 use trueline_toolchain::{BuildError, Compiler};
@@ -28,7 +28,7 @@ pub(crate) struct Specimen<'p> {
 pub(crate) struct Trial<'t> {
     pub compiler: &'t Compiler,
     pub reference: &'t Reference,
-    pub hearing: Hearing<'t>,
+    pub readers: ProgramReaders<'t>,
     /// The -O0 build as pages show it, when one does.
     pub record: OnceCell<BuildRecord>,
     /// The builds judged so far.
@@ -68,10 +68,10 @@ pub(crate) enum Trouble {
 }
 
 pub(crate) fn trouble(error: CheckError) -> Trouble {
+    if let Some(fault) = error.fault() {
+        return Trouble::Fault(Box::new(fault));
+    }
     match error {
-        CheckError::CompilerCrashed { message, .. } => Trouble::Fault(Box::new(Fault::Crash { message })),
-        CheckError::CompilerHung { seconds, .. } => Trouble::Fault(Box::new(Fault::Hang { seconds })),
-        CheckError::WrongCode { expected, actual, .. } => Trouble::Fault(Box::new(Fault::WrongCode { expected, actual })),
         CheckError::BadProgram { reason } => Trouble::Reject(format!("the program {reason}")),
         CheckError::Build(BuildError::Refused { message, .. }) => {
             let line = message.lines().find(|l| l.contains("error")).or(message.lines().next()).unwrap_or("");
@@ -105,7 +105,7 @@ impl Campaign<'_> {
                 Ok(reference) => {
                     let trial = Trial {
                         compiler,
-                        hearing: self.readers.hearing(&reference),
+                        readers: self.readers.of_program(&reference),
                         reference: &reference,
                         record: OnceCell::new(),
                         judged: RefCell::default(),
@@ -237,7 +237,7 @@ impl Campaign<'_> {
 
     fn plain_finding(&self, fault: &Fault, program: &Program, compiler: &Compiler, opt: OptLevel, reference: &str) -> NewFinding {
         let class = class_of(fault, &compiler.id, program);
-        self.ledger.keep(&class);
+        self.tally.keep(&class);
         let build = |command: String| BuildRecord { command, ..BuildRecord::default() };
         let command = format!("{} {opt} -g {}", compiler.id.path.display(), program.name);
         let evidence = Evidence {

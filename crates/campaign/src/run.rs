@@ -1,16 +1,16 @@
 //! The loop: threads that take one program after the other until the seeds, the time or the patience end.
 
-use crate::confirm::Readers;
 use crate::event::{Event, Reporter, Totals};
-use crate::ledger::Ledger;
 use crate::plan::{Mutate, NoProgram, Plan};
 use crate::program::{Progress, Specimen};
+use crate::tally::Tally;
 use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use trueline_check::{CheckError, CheckOptions, Checker};
+use trueline_explain::Readers;
 use trueline_generate::{Filter, Source, SourceError};
 use trueline_model::{CompilerId, CompilerKind, Language, OptLevel, Program};
 use trueline_store::{Claim, ProgramKey, Store, StoreError, UnitResult};
@@ -69,7 +69,7 @@ pub(crate) struct Campaign<'a> {
     pub store: &'a Store,
     pub checker: Checker,
     pub readers: Readers,
-    pub ledger: Ledger,
+    pub tally: Tally,
     pub trusted: bool,
     pub mutator: Option<&'a dyn Mutate>,
     reporter: &'a dyn Reporter,
@@ -116,7 +116,7 @@ pub fn run(
         store,
         readers: Readers::beside(&options),
         checker: Checker::new(options)?,
-        ledger: Ledger::default(),
+        tally: Tally::default(),
         trusted: source.trusted(),
         mutator,
         reporter,
@@ -137,7 +137,7 @@ pub fn run(
     let compilers: Vec<CompilerId> = plan.compilers.iter().map(|c| c.id.clone()).collect();
     reporter.event(&Event::Started { source: source.name(), compilers, levels: plan.levels.clone(), resumed });
     let result = campaign.run_threads();
-    campaign.readers.posts().dismiss();
+    campaign.readers.dismiss();
     let totals = Totals {
         wall: started.elapsed().as_secs_f64(),
         cpu: (cpu_time().saturating_sub(cpu_before)).as_secs_f64(),

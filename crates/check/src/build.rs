@@ -5,9 +5,9 @@ use crate::{CheckError, CheckRun};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use trueline_model::{OptLevel, Program};
+use trueline_model::{Language, OptLevel, Program};
 use trueline_oracle::FloatMath;
-use trueline_toolchain::{CompileRequest, Compiler, Scratch};
+use trueline_toolchain::{BuildError, CompileRequest, Compiler, Limits, Scratch};
 
 /// A program compiled at a level, not judged yet.
 pub struct LevelBuild<'a> {
@@ -44,8 +44,79 @@ impl LevelBuild<'_> {
     }
 }
 
-/// A binary, the CPU time it took and the command.
-pub(crate) type Compiled = (PathBuf, Duration, String);
+/// How far a program is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildExtent {
+    /// To a program that runs.
+    Program,
+    /// To an object; all that is needed to crash a compiler.
+    Object,
+}
+
+/// One compilation of a program.
+#[derive(Clone, Debug)]
+pub struct Compilation<'a> {
+    /// What is compiled.
+    pub program: &'a Program,
+    /// By whom.
+    pub compiler: &'a Compiler,
+    /// The level.
+    pub opt: OptLevel,
+    /// Every flag but the level.
+    pub flags: &'a [String],
+    /// How far.
+    pub extent: BuildExtent,
+    /// The name of the file that is made.
+    pub output: String,
+    /// Limits of the compiler; its usual ones where not given.
+    pub limits: Option<Limits>,
+}
+
+/// What a compilation made.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The file.
+    pub binary: PathBuf,
+    /// CPU time of the compiler.
+    pub cpu: Duration,
+    /// The command, with bare file names.
+    pub command: String,
+    /// What the compiler printed on standard error.
+    pub log: String,
+}
+
+impl Compilation<'_> {
+    fn request(&self, source: &Path, scratch: &Scratch) -> CompileRequest {
+        let request = CompileRequest::new(source, self.program.language, self.opt, scratch.join(&self.output));
+        let mut request = request.flags(self.flags.iter().cloned());
+        if self.extent == BuildExtent::Object && self.program.language == Language::C {
+            request = request.flags(["-c"]);
+        }
+        if let Some(limits) = &self.limits {
+            request.limits = limits.clone();
+        }
+        request
+    }
+
+    /// The command, with bare file names; empty when the compiler cannot be asked for it.
+    pub fn command(&self, source: &Path, scratch: &Scratch) -> String {
+        let job = self.compiler.compile_job(&self.request(source, scratch));
+        job.map(|job| bare(&job.command_line(), source, scratch)).unwrap_or_default()
+    }
+
+    /// Compiles `source`, which holds the program, into `scratch`.
+    pub fn run(&self, source: &Path, scratch: &Scratch) -> Result<Compiled, BuildError> {
+        let build = self.compiler.compile(&self.request(source, scratch))?;
+        let command = bare(&build.command, source, scratch);
+        Ok(Compiled { binary: build.binary, cpu: build.cpu, command, log: build.stderr })
+    }
+}
+
+/// A text without the directories that exist for one compilation only.
+fn bare(text: &str, source: &Path, scratch: &Scratch) -> String {
+    let places = source.parent().into_iter().chain([scratch.path()]);
+    places.fold(text.to_owned(), |text, dir| text.replace(&format!("{}/", dir.display()), ""))
+}
 
 /// Compiles into `scratch`; writes the source first where it does not stand yet.
 pub(crate) fn compile(
@@ -59,12 +130,9 @@ pub(crate) fn compile(
     if !source.exists() {
         std::fs::write(source, &program.source).map_err(CheckError::io(format!("cannot write {}", program.name)))?;
     }
-    let output = scratch.join(format!("build{opt}"));
-    let request = CompileRequest::new(source, program.language, opt, output).flags(flags.iter().cloned());
-    let build = compiler.compile(&request).map_err(|e| CheckError::build(e, opt))?;
-    let places = source.parent().into_iter().chain([scratch.path()]);
-    let command = places.fold(build.command, |command, dir| command.replace(&format!("{}/", dir.display()), ""));
-    Ok((build.binary, build.cpu, command))
+    let output = format!("build{opt}");
+    let compilation = Compilation { program, compiler, opt, flags, extent: BuildExtent::Program, output, limits: None };
+    compilation.run(source, scratch).map_err(|e| CheckError::of_build(e, opt))
 }
 
 /// False also when one of them cannot be read: then the build is judged by itself, and says what is wrong.

@@ -159,7 +159,7 @@ impl Checker {
     /// Compiles at -O0, runs and traces that build.
     pub fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, CheckError> {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
-        let (binary, compile_cpu, command) = self.compile_reference(program, compiler, &scratch)?;
+        let Compiled { binary, cpu: compile_cpu, command, .. } = self.compile_reference(program, compiler, &scratch)?;
         let user_files = vec![program.name.clone()];
         let source = SourceFacts::of(&program.name, &program.source);
         let mut reference = self.reference_of(binary, user_files, self.options.args.clone(), source)?;
@@ -222,7 +222,7 @@ impl Checker {
         let flags = self.flags(program, extra_flags);
         let fast = opt == OptLevel::Ofast || flags.iter().any(|f| f == "-ffast-math" || f == "-Ofast");
         let float_math = if fast { FloatMath::Relaxed } else { FloatMath::Exact };
-        let (binary, cpu, command) = compile(program, compiler, opt, &flags, &source, &scratch)?;
+        let Compiled { binary, cpu, command, .. } = compile(program, compiler, opt, &flags, &source, &scratch)?;
         Ok(LevelBuild { program, compiler, opt, float_math, flags, source, binary, command, cpu, scratch: Arc::new(scratch) })
     }
 
@@ -294,8 +294,8 @@ impl Checker {
     /// Compiles at -O0 and runs that build, without tracing it: all that wrong code is compared with.
     pub fn expected_behaviour(&self, program: &Program, compiler: &Compiler) -> Result<Behaviour, CheckError> {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
-        let (binary, ..) = self.compile_reference(program, compiler, &scratch)?;
-        Behaviour::observe(&binary, &self.options.args, &self.options.limits)
+        let build = self.compile_reference(program, compiler, &scratch)?;
+        Behaviour::observe(&build.binary, &self.options.args, &self.options.limits)
     }
 
     /// Runs a build of the program compiled at `opt` without tracing it; behaving differently is an error.

@@ -11,7 +11,7 @@ use trueline_toolchain::{BuildError, CompileRequest, DebugInfo};
 /// Builds without `-g` beside the build with it and compares; the CPU time goes to `cpu`.
 pub(crate) fn compare(with: &LevelBuild<'_>, cpu: &mut std::time::Duration) -> Result<Option<Violation>, CheckError> {
     let compile = again(with, "without-g").debug(DebugInfo::None);
-    let without = with.compiler.compile(&compile).map_err(|e| CheckError::build(e, with.opt))?;
+    let without = with.compiler.compile(&compile).map_err(|e| CheckError::of_build(e, with.opt))?;
     *cpu += without.cpu;
     let difference = match difference(&with.binary, &without.binary)? {
         Some(why) => Some(why),
@@ -89,6 +89,6 @@ fn compare_debug(build: &LevelBuild<'_>, cpu: &mut std::time::Duration) -> Resul
         }
         // A refusal for another reason says nothing about debug information.
         Err(BuildError::Refused { .. }) => Ok(None),
-        Err(error) => Err(CheckError::build(error, build.opt)),
+        Err(error) => Err(CheckError::of_build(error, build.opt)),
     }
 }

@@ -1,7 +1,7 @@
 //! Why a check has no result.
 
 use std::path::PathBuf;
-use trueline_model::OptLevel;
+use trueline_model::{Fault, OptLevel};
 use trueline_toolchain::{BuildError, ToolError};
 use trueline_trace::TraceError;
 
@@ -79,11 +79,22 @@ impl CheckError {
         move |source| Self::Io { what, source }
     }
 
-    pub(crate) fn build(error: BuildError, opt: OptLevel) -> Self {
+    /// What a compilation at a level ended with.
+    pub fn of_build(error: BuildError, opt: OptLevel) -> Self {
         match error {
             BuildError::Crashed { compiler, message, .. } => Self::CompilerCrashed { compiler, opt, message },
             BuildError::Hung { compiler, seconds, .. } => Self::CompilerHung { compiler, opt, seconds },
             other => Self::Build(other),
+        }
+    }
+
+    /// The compiler's fault that it is, if it is one.
+    pub fn fault(&self) -> Option<Fault> {
+        match self {
+            Self::CompilerCrashed { message, .. } => Some(Fault::Crash { message: message.clone() }),
+            Self::CompilerHung { seconds, .. } => Some(Fault::Hang { seconds: *seconds }),
+            Self::WrongCode { expected, actual, .. } => Some(Fault::WrongCode { expected: expected.clone(), actual: actual.clone() }),
+            _ => None,
         }
     }
 }

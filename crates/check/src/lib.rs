@@ -29,7 +29,7 @@ pub fn read_debug_info(binary: &std::path::Path) -> Option<usize> {
     Some(debuginfo::DebugInfo::read(binary).ok()?.functions.len())
 }
 
-pub use build::LevelBuild;
+pub use build::{BuildExtent, Compilation, Compiled, LevelBuild};
 pub use checker::{CheckOptions, CheckRun, Checker, Reference};
 pub use error::CheckError;
 pub use plain::Behaviour;

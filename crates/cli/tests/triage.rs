@@ -97,6 +97,7 @@ fn a_clang_bisection_names_the_guilty_execution_within_its_budget() {
     let executions = pass["of"].as_f64().unwrap();
     assert!(pass["compilations"].as_f64().unwrap() <= 2.0 * executions.log2() + 4.0, "{pass:#}");
     assert!(pass["with"].as_str().unwrap().contains("-opt-bisect-limit="));
+    assert_eq!(finding["known"]["id"], "clang-narrow-parameter");
 }
 
 #[test]

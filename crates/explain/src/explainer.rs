@@ -1,16 +1,15 @@
 //! From a finding to its explanation.
 
 use crate::error::ExplainError;
-use crate::judge::{FaultProbe, Judge, Looking, Sought, check_options, describe};
+use crate::judge::{FaultProbe, Judge, Looking, Sought, describe};
+use crate::readers::{Question, Readers, verdict};
 use crate::update::{self, Update};
 use crate::versions::Versions;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use trueline_check::{CheckRun, Checker};
-use trueline_model::{EngineKind, Fault, FindingId, Fingerprint, OptLevel, Policy, Program, Reader, Verdict};
+use trueline_check::{CheckRun, Reference};
+use trueline_model::{Fault, FindingId, Fingerprint, OptLevel, Program, Reading, Verdict, Violation};
 use trueline_toolchain::Compiler;
-use trueline_triage::{
-    Attribution, CachedProbe, Cluster, KnownBug, KnownBugs, Level, Presence, Reading, Setting, cluster, excerpt, fingerprint,
-};
+use trueline_triage::{Attribution, CachedProbe, Cluster, KnownBug, KnownBugs, Level, Presence, Setting, cluster, excerpt, fingerprint};
 
 /// A finding to be explained.
 pub struct Case {
@@ -112,8 +111,8 @@ pub struct Explainer<'a> {
     pub versions: &'a Versions,
     /// Known bugs.
     pub known: &'a KnownBugs,
-    /// Whether gdb and lldb are asked.
-    pub ask_readers: bool,
+    /// Who is asked whose fault it is; nobody where the user wants nobody asked.
+    pub readers: Option<&'a Readers>,
     /// Told how far the work is; may be called from several threads.
     pub progress: &'a (dyn Fn(Stage) + Sync),
 }
@@ -177,15 +176,17 @@ impl Explainer<'_> {
         let attribution = levels.iter().find(|l| l.version == own).and_then(|l| l.attribution.clone());
         let mut explained = nothing(case);
         if let Fault::Violation(violation) = &explained.case.fault
-            && self.ask_readers
+            && let Some(readers) = self.readers
             && let Some(run) = judge.build_again(&setting)
         {
             let same = run.violations.iter().find(|v| v.same_as(violation)).unwrap_or(violation);
             explained.dwarf = excerpt(&run.binary, same);
-            explained.readings = ask_readers(judge, &setting, &run, &explained.case.fault);
-            explained.verdict = trueline_triage::judge(&explained.readings);
+            if let Ok(reference) = judge.reference(&setting.compiler).as_ref() {
+                explained.readings = ask_readers(readers, reference, &run, &explained.case.program, violation);
+                explained.verdict = verdict(&explained.readings);
+            }
         }
-        explained.known = self.known.matching(explained.case.fault.kind(), &vector).cloned();
+        explained.known = self.known.matching(&explained.case.fault, &explained.case.program, &vector).cloned();
         explained.update = attribution.as_ref().and_then(|a| update::watch(&explained.case, a));
         explained.attribution = attribution;
         explained.fingerprint = vector;
@@ -211,31 +212,12 @@ fn steadiness(judge: &Judge, setting: &Setting, sought: &Sought) -> Result<Stead
     Ok(if seen == 0 { Steadiness::Gone } else { Steadiness::Flaky { seen, of: 5 } })
 }
 
-/// Every reader at hand on one binary.
-fn ask_readers(judge: &Judge, setting: &Setting, run: &CheckRun, fault: &Fault) -> Vec<Reading> {
-    let reference = judge.reference(&setting.compiler);
-    let (Ok(reference), Fault::Violation(violation)) = (reference.as_ref(), fault) else { return Vec::new() };
-    let readers = [
-        (Reader::Native(Policy::Gdb), EngineKind::Native, Policy::Gdb),
-        (Reader::Native(Policy::Lldb), EngineKind::Native, Policy::Lldb),
-        (Reader::Gdb, EngineKind::Gdb, Policy::Gdb),
-        (Reader::Lldb, EngineKind::Lldb, Policy::Lldb),
-    ];
-    let ask = |engine, policy| -> Result<bool, String> {
-        let checker = Checker::new(check_options(&Looking::new(engine, policy))).map_err(|e| e.to_string())?;
-        // An engine that stands in for another is no reader of its own.
-        if checker.engine().kind() != engine {
-            return Err(format!("the {engine} engine is not available"));
-        }
-        let again = checker.reread(reference).map_err(|e| e.to_string())?;
-        let run = checker.recheck(&again, run).map_err(|e| e.to_string())?;
-        Ok(run.violations.iter().any(|v| v.same_as(violation)))
-    };
-    let reading = |(reader, engine, policy)| match ask(engine, policy) {
-        Ok(sees) => Reading { reader, sees: Some(sees), reason: None },
-        Err(reason) => Reading { reader, sees: None, reason: Some(reason) },
-    };
-    readers.into_iter().map(reading).collect()
+/// Every reader steps through one build.
+fn ask_readers(readers: &Readers, reference: &Reference, run: &CheckRun, program: &Program, violation: &Violation) -> Vec<Reading> {
+    let of_program = readers.of_program(reference);
+    // Nothing is asked at the spot, where the class matters.
+    let question = Question { violation, class: String::new() };
+    of_program.of_build(run, &program.name, vec![question]).step_through(0)
 }
 
 fn number_clusters(explained: &mut [Explained]) {

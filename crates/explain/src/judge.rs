@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use trueline_check::{Behaviour, CheckError, CheckOptions, CheckRun, Checker, Reference, Strictness};
-use trueline_model::{EngineKind, Fault, Invariant, Language, OptLevel, Policy, Program, Violation};
-use trueline_toolchain::{BuildError, CompileRequest, Compiler, Limits, Scratch, cpu_time};
+use trueline_check::{Behaviour, BuildExtent, CheckError, CheckOptions, CheckRun, Checker, Compilation, Reference, Strictness};
+use trueline_model::{EngineKind, Fault, Invariant, OptLevel, Policy, Program, Violation};
+use trueline_toolchain::{BuildError, Compiler, Limits, Scratch, cpu_time};
 use trueline_triage::{Presence, Probe, ProbeError, Probed, Setting, crash_key};
 
 /// Seconds after which a compilation counts as hung, and a run of the program as endless.
@@ -155,24 +155,31 @@ impl Judge {
         let failed = |what: &str, error: std::io::Error| ProbeError(format!("{what}: {error}"));
         let scratch = Scratch::new().map_err(|e| failed("no temporary directory", e))?;
         let source = scratch.write(&self.program.name, &self.program.source).map_err(|e| failed("cannot write the program", e))?;
-        let mut request = CompileRequest::new(source, self.program.language, setting.opt, scratch.join("a.out"));
-        request = request.flags(self.program.cflags.iter().chain(flags));
-        if depth == Depth::Compile && self.program.language == Language::C {
-            request = request.flags(["-c"]);
-        }
-        request.limits = Limits::seconds(LIMIT);
-        let bare = |command: &str| command.replace(&format!("{}/", scratch.path().display()), "");
-        let command = setting.compiler.compile_job(&request).map(|job| bare(&job.command_line())).unwrap_or_default();
-        let build = match setting.compiler.compile(&request) {
+        let compilation = Compilation {
+            program: &self.program,
+            compiler: &setting.compiler,
+            opt: setting.opt,
+            flags: &self.program.cflags.iter().chain(flags).cloned().collect::<Vec<_>>(),
+            extent: if depth == Depth::Compile { BuildExtent::Object } else { BuildExtent::Program },
+            output: "a.out".to_owned(),
+            limits: Some(Limits::seconds(LIMIT)),
+        };
+        let command = compilation.command(&source, &scratch);
+        let build = match compilation.run(&source, &scratch) {
             Ok(build) => build,
-            Err(BuildError::Job(error)) => return Err(ProbeError(error.to_string())),
-            Err(BuildError::Crashed { message, log, .. }) => {
-                return Ok(Judged { shown: Shown::Other(Fault::Crash { message: bare(&message) }), command, log });
+            Err(error) => {
+                let log = match &error {
+                    BuildError::Crashed { log, .. } | BuildError::Hung { log, .. } => log.clone(),
+                    _ => String::new(),
+                };
+                let shown = match shown(Err(CheckError::of_build(error, setting.opt)))? {
+                    Shown::Other(Fault::Crash { message }) => {
+                        Shown::Other(Fault::Crash { message: message.replace(&format!("{}/", scratch.path().display()), "") })
+                    }
+                    other => other,
+                };
+                return Ok(Judged { shown, command, log });
             }
-            Err(BuildError::Hung { seconds, log, .. }) => {
-                return Ok(Judged { shown: Shown::Other(Fault::Hang { seconds }), command, log });
-            }
-            Err(error) => return Ok(Judged { shown: Shown::Unjudged(error.to_string()), command, log: String::new() }),
         };
         let shown = match depth {
             Depth::Compile => Shown::Violations(Vec::new()),
@@ -187,7 +194,7 @@ impl Judge {
             },
         };
         // The binary goes with the scratch directory; whoever asks other readers builds it again.
-        Ok(Judged { shown, command, log: build.stderr })
+        Ok(Judged { shown, command, log: build.log })
     }
 
     fn run(&self, setting: &Setting, binary: &Path) -> Result<Shown, ProbeError> {
@@ -207,11 +214,16 @@ impl Judge {
 
 /// What a check says about a build; trouble with tools is no answer.
 fn shown(result: Result<Vec<Violation>, CheckError>) -> Result<Shown, ProbeError> {
-    match result {
-        Ok(violations) => Ok(Shown::Violations(violations)),
-        Err(CheckError::WrongCode { expected, actual, .. }) => Ok(Shown::Other(Fault::WrongCode { expected, actual })),
-        Err(error @ (CheckError::Tool(_) | CheckError::Io { .. })) => Err(ProbeError(error.to_string())),
-        Err(error) => Ok(Shown::Unjudged(error.to_string())),
+    let error = match result {
+        Ok(violations) => return Ok(Shown::Violations(violations)),
+        Err(error) => error,
+    };
+    match (error.fault(), error) {
+        (Some(fault), _) => Ok(Shown::Other(fault)),
+        (None, error @ (CheckError::Tool(_) | CheckError::Io { .. } | CheckError::Build(BuildError::Job(_)))) => {
+            Err(ProbeError(error.to_string()))
+        }
+        (None, error) => Ok(Shown::Unjudged(error.to_string())),
     }
 }
 
@@ -293,7 +305,7 @@ pub fn describe(fault: &Fault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trueline_model::Origin;
+    use trueline_model::{Language, Origin};
     use trueline_toolchain::find_compiler;
 
     #[test]

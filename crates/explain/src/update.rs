@@ -3,7 +3,7 @@
 
 use crate::explainer::Case;
 use std::fmt::Write as _;
-use trueline_model::{CompilerKind, Fault, Invariant, Language, PassRole, Violation};
+use trueline_model::{CompilerKind, Fault, Invariant, Language, PassRole, Violation, WatchState, WatchedUpdates};
 use trueline_passes::{Execution, UpdateError, Watched, analyze_execution};
 use trueline_toolchain::Scratch;
 use trueline_triage::Attribution;
@@ -15,19 +15,6 @@ pub struct Update {
     pub watched: Watched,
     /// How many of the errors, which stand first, are about the violated line.
     pub on_the_line: usize,
-}
-
-/// The same for scripts.
-#[derive(serde::Serialize, schemars::JsonSchema)]
-pub struct Seen<'a> {
-    /// `watched`, `code-generation` or `unwatched`.
-    state: &'static str,
-    /// One sentence.
-    summary: String,
-    /// How many of the errors, which stand first, are about the violated line.
-    on_the_line: usize,
-    /// The wrong updates.
-    errors: &'a [UpdateError],
 }
 
 /// Watches the pass behind a violation. `None` for what no location update can explain: other compilers, faults
@@ -130,13 +117,13 @@ impl Update {
     }
 
     /// For scripts.
-    pub fn seen(&self) -> Seen<'_> {
+    pub fn seen(&self) -> WatchedUpdates<UpdateError> {
         let state = match &self.watched {
-            Watched::Judged { .. } => "watched",
-            Watched::CodeGeneration => "code-generation",
-            Watched::Unwatched(_) => "unwatched",
+            Watched::Judged { .. } => WatchState::Watched,
+            Watched::CodeGeneration => WatchState::CodeGeneration,
+            Watched::Unwatched(_) => WatchState::Unwatched,
         };
-        Seen { state, summary: self.sentence(), on_the_line: self.on_the_line, errors: self.errors() }
+        WatchedUpdates { state, summary: self.sentence(), on_the_line: self.on_the_line, errors: self.errors().to_vec() }
     }
 }
 

@@ -58,6 +58,33 @@ pub enum Reader {
     Lldb,
 }
 
+/// What one reader said of a fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Reading {
+    /// Who.
+    pub reader: Reader,
+    /// Whether it sees the fault; `None` when the reader could not be asked.
+    pub sees: Option<bool>,
+    /// What it shows there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// Why it could not be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Reading {
+    /// Of a reader that answered.
+    pub fn answer(reader: Reader, sees: bool, detail: String) -> Self {
+        Self { reader, sees: Some(sees), detail: Some(detail), reason: None }
+    }
+
+    /// Of a reader that could not be asked.
+    pub fn unasked(reader: Reader, reason: String) -> Self {
+        Self { reader, sees: None, detail: None, reason: Some(reason) }
+    }
+}
+
 /// Whose fault the readers make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -89,6 +116,19 @@ pub enum PassRole {
     None,
     /// The fault is there and nothing that could be switched off hides it.
     Unswitchable,
+}
+
+impl PassRole {
+    /// The name used in JSON and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Guilty => "guilty",
+            Self::Enabling => "enabling",
+            Self::Set => "set",
+            Self::None => "none",
+            Self::Unswitchable => "unswitchable",
+        }
+    }
 }
 
 /// One component of a fingerprint.

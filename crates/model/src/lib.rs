@@ -5,6 +5,7 @@
 
 mod compiler;
 mod coverage;
+mod explanation;
 mod finding;
 mod program;
 mod seam;
@@ -14,7 +15,8 @@ mod violation;
 
 pub use compiler::{CompilerId, CompilerKind, OptLevel, ParseOptLevelError};
 pub use coverage::{CodeFunction, CodeMap, Coverage, CoverageSet};
-pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Verdict};
+pub use explanation::{BlamedPass, Explanation, ExplanationState, KnownAs, MissingUpdate, WatchState, WatchedUpdates};
+pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Reading, Verdict};
 pub use program::{Language, Origin, Program};
 pub use seam::{Answer, Interesting, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};

@@ -1,55 +1,40 @@
 //! What triage found out about a finding, read back from the document that it keeps in the store.
 
-use serde_json::Value;
 use std::collections::BTreeMap;
+use trueline_model::{BlamedPass, Explanation};
 use trueline_store::{Store, StoreError};
 
-/// An explanation as triage wrote it (`trueline.triage/1`, one finding).
-pub struct Explanation(Value);
+/// Reads a document; one that cannot be read explains nothing.
+pub fn read_explanation(document: &str) -> Option<Explanation> {
+    serde_json::from_str(document).ok()
+}
 
-impl Explanation {
-    /// Reads a document; one that cannot be read explains nothing.
-    pub fn read(document: &str) -> Option<Self> {
-        serde_json::from_str(document).ok().map(Self)
+/// In lines for people: pass, commands, the update inside the pass, versions.
+pub fn explanation_lines(explanation: &Explanation) -> Vec<String> {
+    let mut lines: Vec<String> = explanation.note.iter().cloned().collect();
+    let mut say = |label: &str, text: Option<&str>| lines.extend(text.map(|text| format!("{label}: {text}")));
+    let pass = explanation.pass.as_ref();
+    say("pass", pass.map(BlamedPass::title).as_deref());
+    say("why", pass.map(|p| p.evidence.as_str()));
+    say("shows it", pass.map(|p| p.with.as_str()));
+    say("hides it", pass.and_then(|p| p.without.as_deref()));
+    say("verdict", explanation.verdict_reason.as_deref());
+    if let Some(update) = &explanation.update {
+        say("update", Some(&update.summary));
+        lines.extend(update.errors.iter().map(|error| error.skeleton.clone()));
     }
-
-    /// The pass with its role, `guilty tree-ccp1`; the role alone where no pass is named.
-    pub fn pass(&self) -> Option<String> {
-        let pass = &self.0["pass"];
-        let role = pass["role"].as_str()?;
-        Some(pass["name"].as_str().map_or_else(|| role.to_owned(), |name| format!("{role} {name}")))
-    }
-
-    /// In lines for people: pass, commands, the update inside the pass, versions.
-    pub fn lines(&self) -> Vec<String> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let mut lines: Vec<String> = text(&self.0["note"]).into_iter().collect();
-        lines.extend(self.pass().map(|pass| format!("pass: {pass}")));
-        let pass = &self.0["pass"];
-        let labelled = [
-            ("why", &pass["evidence"]),
-            ("shows it", &pass["with"]),
-            ("hides it", &pass["without"]),
-            ("verdict", &self.0["verdict_reason"]),
-        ];
-        lines.extend(labelled.into_iter().filter_map(|(label, value)| Some(format!("{label}: {}", text(value)?))));
-        let update = &self.0["update"];
-        lines.extend(text(&update["summary"]).map(|summary| format!("update: {summary}")));
-        lines.extend(update["errors"].as_array().into_iter().flatten().filter_map(|error| text(&error["skeleton"])));
-        let versions = self.0["fingerprint"].as_object().into_iter().flatten();
-        lines.extend(versions.filter_map(|(version, entry)| Some(format!("{version}: {}", text(entry)?))));
-        lines.extend(text(&self.0["known"]["title"]).map(|title| format!("known: {title}")));
-        lines
-    }
+    lines.extend(explanation.fingerprint.iter().map(|(version, entry)| format!("{version}: {entry}")));
+    lines.extend(explanation.known.iter().map(|known| format!("known: {}", known.title)));
+    lines
 }
 
 /// How many findings each pass is behind, most first; what has not been explained is left out.
 pub fn passes_of(store: &Store) -> Result<Vec<(String, usize)>, StoreError> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for record in store.findings()? {
-        let pass = record.triage.as_deref().and_then(Explanation::read).and_then(|e| e.pass());
+        let pass = record.triage.as_deref().and_then(read_explanation).and_then(|e| e.pass);
         if let Some(pass) = pass {
-            *counts.entry(pass).or_default() += 1;
+            *counts.entry(pass.title()).or_default() += 1;
         }
     }
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
@@ -63,11 +48,16 @@ mod tests {
 
     #[test]
     fn an_explanation_reads_as_sentences() {
-        let document = r#"{"pass":{"role":"guilty","name":"LICMPass","evidence":"absent before","with":"clang a.c","without":null},
-            "update":{"summary":"1 of 3 wrong","errors":[{"skeleton":"Drop(%1)"}]},"fingerprint":{"clang 16.0.6":"LICMPass"},"known":null}"#;
-        let explanation = Explanation::read(document).unwrap();
-        assert_eq!(explanation.pass().unwrap(), "guilty LICMPass");
-        let lines = explanation.lines();
+        let document = r#"{"id":null,"kind":"line","program":"a.c","cflags":[],"opt":"-O2","state":"shows","note":null,
+            "compiler":{"path":"/usr/bin/clang-16","kind":"clang","version":"16.0.6"},"verdict":null,"verdict_reason":null,"readings":[],
+            "pass":{"role":"guilty","name":"LICMPass","execution":3,"of":9,"function":"main","evidence":"absent before",
+                "with":"clang a.c","with_all_passes":null,"without":null,"compilations":4},
+            "update":{"state":"watched","summary":"1 of 3 wrong","on_the_line":0,"errors":[{"skeleton":"Drop(%1)","pass":"LICMPass"}]},
+            "fingerprint":{"clang 16.0.6":"LICMPass"},"cluster":1,"known":null,"dwarf":null,"source_files":[],"isolate":null,
+            "unbuildable":{}}"#;
+        let explanation = read_explanation(document).unwrap();
+        assert_eq!(explanation.pass.as_ref().unwrap().title(), "guilty LICMPass");
+        let lines = explanation_lines(&explanation);
         assert_eq!(
             lines,
             [
@@ -79,6 +69,6 @@ mod tests {
                 "clang 16.0.6: LICMPass"
             ]
         );
-        assert!(Explanation::read("no document").is_none());
+        assert!(read_explanation("no document").is_none());
     }
 }

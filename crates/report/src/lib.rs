@@ -7,6 +7,7 @@ mod explanation;
 mod html;
 mod table;
 
-pub use explanation::{Explanation, passes_of};
+pub use explanation::passes_of;
+use explanation::{explanation_lines, read_explanation};
 pub use html::{ReportError, write_html};
 pub use table::{Row, Table, table_of};

@@ -2,7 +2,7 @@
 
 use crate::filing::KeptTrace;
 use serde::{Deserialize, Serialize};
-use trueline_model::{Program, Reader};
+use trueline_model::{Program, Reader, Reading};
 
 /// One build and its trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,15 +15,22 @@ pub struct BuildRecord {
     pub shortened: bool,
 }
 
-/// One reader's testimony.
+/// One reader's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReaderRecord {
     /// Who.
     pub reader: Reader,
     /// Whether it sees the fault.
     pub sees: bool,
-    /// What it shows there, or why it could not be asked.
+    /// What it shows there.
     pub detail: String,
+}
+
+impl ReaderRecord {
+    /// The record of an answer; none of a reader that could not be asked.
+    pub fn of(reading: &Reading) -> Option<Self> {
+        Some(Self { reader: reading.reader, sees: reading.sees?, detail: reading.detail.clone().unwrap_or_default() })
+    }
 }
 
 /// One change that a mutation made to its seed program.

@@ -22,4 +22,4 @@ pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;
 pub use native::NativeEngine;
 pub use ranges::die_ranges;
-pub use spot::{Residents, Spot, SpotRequest};
+pub use spot::{DebuggerPool, Spot, SpotRequest};

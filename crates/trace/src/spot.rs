@@ -48,14 +48,14 @@ pub struct SpotRequest<'a> {
 }
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct SpotMessage<'a> {
     #[serde(flatten)]
     target: Target<'a>,
     spots: &'a [Spot],
 }
 
 /// Processes of one debugger, as many as threads ask at the same time.
-pub struct Residents {
+pub struct DebuggerPool {
     kind: EngineKind,
     tool: Tool,
     idle: Mutex<Vec<Session>>,
@@ -69,7 +69,7 @@ struct Session {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Residents {
+impl DebuggerPool {
     /// Finds the debugger; starts nothing yet. `None` for the native engine, which needs no such help.
     pub fn find(kind: EngineKind) -> Result<Option<Self>, TraceError> {
         let tool = match kind {
@@ -137,7 +137,7 @@ impl Session {
         self.asked += 1;
         let SpotRequest { binary, args, user_files, spots } = *request;
         let failed = |reason: String| TraceError::Debugger { engine: kind, binary: binary.to_owned(), reason };
-        let question = Question { target: Target::new(binary, args, user_files, Vars::All), spots };
+        let question = SpotMessage { target: Target::new(binary, args, user_files, Vars::All), spots };
         let mut line = serde_json::to_vec(&question).expect("plain data");
         line.push(b'\n');
         let pipe = self.questions.as_mut().expect("open until dropped");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use trueline_model::{EngineKind, FrameKind, Language, Line, Observation, OptLevel, Trace, VarKind};
 use trueline_toolchain::{CompileRequest, Limits, Scratch, find_compiler};
-use trueline_trace::{Engine, GdbEngine, LldbEngine, NativeEngine, Residents, Spot, SpotRequest, TraceEnd, TraceError, TraceRequest};
+use trueline_trace::{DebuggerPool, Engine, GdbEngine, LldbEngine, NativeEngine, Spot, SpotRequest, TraceEnd, TraceError, TraceRequest};
 
 /// Every engine that this machine has.
 fn engines() -> Vec<Box<dyn Engine>> {
@@ -228,9 +228,9 @@ fn a_debugger_that_stays_shows_at_an_address_what_it_shows_when_it_steps_there()
         let mut trace = Trace::default();
         engine.trace(&request(binary.clone()), &mut trace).unwrap();
         let stop = trace.steps.iter().find(|s| s.line.is_some_and(|l| l.0 == 13)).unwrap();
-        let residents = Residents::find(engine.kind()).unwrap().expect("a debugger");
+        let pool = DebuggerPool::find(engine.kind()).unwrap().expect("a debugger");
         let user_files = ["program.c".to_owned()];
-        let look = |spots: &[Spot]| residents.look(&SpotRequest { binary: &binary, args: &[], user_files: &user_files, spots }).unwrap();
+        let look = |spots: &[Spot]| pool.look(&SpotRequest { binary: &binary, args: &[], user_files: &user_files, spots }).unwrap();
         // Twice: the second question goes to the same process.
         for _ in 0..2 {
             let ran = look(&[Spot(stop.pc, 3)]);
@@ -245,7 +245,7 @@ fn a_debugger_that_stays_shows_at_an_address_what_it_shows_when_it_steps_there()
                 assert!(read.steps[0].vars.iter().any(|v| &*v.name == name), "{kind} does not name {name}");
             }
         }
-        residents.dismiss();
+        pool.dismiss();
     }
 }
 
@@ -273,15 +273,15 @@ fn what_lldb_reads_where_an_inlined_function_begins_has_every_view_that_stepping
     engine.trace(&request(binary.clone()), &mut trace).unwrap();
     let view = |s: &trueline_model::Step| (s.line, s.frames.iter().map(|f| f.function.to_string()).collect::<Vec<_>>());
     let pair = trace.steps.windows(2).find(|w| w[0].pc == w[1].pc).expect("lldb enters the inlined function without moving");
-    let residents = Residents::find(EngineKind::Lldb).unwrap().expect("lldb");
+    let pool = DebuggerPool::find(EngineKind::Lldb).unwrap().expect("lldb");
     let spots = [Spot(pair[0].pc, 0)];
     let request = SpotRequest { binary: &binary, args: &[], user_files: &["program.c".to_owned()], spots: &spots };
-    let read: Vec<_> = residents.look(&request).unwrap().steps;
+    let read: Vec<_> = pool.look(&request).unwrap().steps;
     let views: Vec<_> = read.iter().map(view).collect();
     for step in pair {
         assert!(views.contains(&view(step)), "{:?} is not among {views:?}", view(step));
     }
     let names = |i: usize| read[i].vars.iter().map(|v| v.name.to_string()).collect::<Vec<_>>();
     assert!(names(0).contains(&"x".to_owned()) && names(1).contains(&"start".to_owned()), "{:?} {:?}", names(0), names(1));
-    residents.dismiss();
+    pool.dismiss();
 }

@@ -7,12 +7,11 @@ mod reproduce;
 
 use crate::attribution::Attribution;
 use crate::known::entry_text;
-use crate::verdict::Reading;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, Invariant, OptLevel, PassRole, Program, Verdict, Violation};
+use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, Invariant, OptLevel, PassRole, Program, Reading, Verdict, Violation};
 
 /// Everything a draft is made of.
 pub struct Draft<'a> {

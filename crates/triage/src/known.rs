@@ -1,14 +1,18 @@
-//! Known bugs: fingerprints that were triaged before, one TOML file each, shipped in `known/` and growable
-//! by users.
+//! Known bugs: what was triaged before, one TOML file each, shipped in `known/` beside this crate's sources and growable by
+//! users.
 //!
-//! A known bug lists the versions it was judged with. A finding matches when at least one version is common
-//! to both, every common version says the same, and at least one of those names a pass: versions that only
-//! one side has say nothing either way.
+//! A known bug lists the versions it was judged with. A finding matches when at least one version is common to both,
+//! every common version says the same, and at least one of those names a pass: versions that only one side has say
+//! nothing either way. A pass alone is behind many bugs, so that the finding must look like the bug, too (its construct).
 
+use crate::construct::Construct;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use trueline_model::{Fingerprint, FingerprintEntry, PassName};
+use trueline_model::{Fault, Fingerprint, FingerprintEntry, PassName, Program};
+
+/// The files of `known/`, each with its path; the build script lists them.
+const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/known.rs"));
 
 /// One known bug as its file has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -24,6 +28,9 @@ pub struct KnownBug {
     pub invariant: String,
     /// Version to pass, or `absent`, `unattributed`, `unbuildable`.
     pub fingerprint: BTreeMap<String, String>,
+    /// What it looks like in a program; only a hang or wrong code may do without.
+    #[serde(default, skip_serializing_if = "Construct::is_empty")]
+    pub construct: Construct,
 }
 
 /// Why a directory of known bugs cannot be read.
@@ -65,9 +72,14 @@ impl KnownBugs {
         let mut bugs = Vec::new();
         for path in paths {
             let text = std::fs::read_to_string(&path).map_err(|source| KnownError::Io { path: path.clone(), source })?;
-            bugs.push(toml::from_str(&text).map_err(|e| KnownError::Bad { path, message: e.to_string() })?);
+            bugs.push(KnownBug::parse(&text, &path)?);
         }
         Ok(Self { bugs })
+    }
+
+    /// The ones that ship with the program.
+    pub fn shipped() -> Result<Self, KnownError> {
+        Ok(Self { bugs: SHIPPED.iter().map(|(path, text)| KnownBug::parse(text, path.as_ref())).collect::<Result<_, _>>()? })
     }
 
     /// Adds the ones of another directory.
@@ -75,28 +87,22 @@ impl KnownBugs {
         self.bugs.extend(other.bugs);
     }
 
-    /// Adds the ones compiled into the program, as TOML texts.
-    pub fn from_texts(texts: &[&str]) -> Result<Self, KnownError> {
-        let parse = |text: &&str| toml::from_str(text).map_err(|e| KnownError::Bad { path: "built-in".into(), message: e.to_string() });
-        Ok(Self { bugs: texts.iter().map(parse).collect::<Result<_, _>>()? })
-    }
-
     /// The known bug that a finding is, if any.
-    pub fn matching(&self, invariant: &str, fingerprint: &Fingerprint) -> Option<&KnownBug> {
-        self.bugs.iter().filter(|b| b.invariant == invariant).find(|b| agrees(b, fingerprint))
+    pub fn matching(&self, fault: &Fault, program: &Program, fingerprint: &Fingerprint) -> Option<&KnownBug> {
+        let is_it = |bug: &&KnownBug| bug.invariant == fault.kind() && bug.construct.fits(fault, program) && agrees(bug, fingerprint);
+        self.bugs.iter().find(is_it)
     }
 }
 
 impl KnownBug {
-    /// A file for a finding that a user wants to have known.
-    pub fn of(id: &str, title: &str, invariant: &str, fingerprint: &Fingerprint) -> Self {
-        let entries = fingerprint.0.iter().map(|(v, e)| (v.clone(), entry_text(e))).collect();
-        Self { id: id.to_owned(), title: title.to_owned(), url: None, invariant: invariant.to_owned(), fingerprint: entries }
-    }
-
-    /// The file's text.
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).unwrap_or_default()
+    fn parse(text: &str, path: &Path) -> Result<Self, KnownError> {
+        let bad = |message: String| KnownError::Bad { path: path.to_owned(), message };
+        let bug: Self = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
+        if bug.construct.is_empty() && !matches!(bug.invariant.as_str(), "hang" | "wrong-code") {
+            let advice = "it names a pass, which may be behind other bugs; add a [construct] with what the finding looks like";
+            return Err(bad(format!("{advice} (statement, repeated, width, declared, value or message)")));
+        }
+        Ok(bug)
     }
 }
 
@@ -125,21 +131,85 @@ pub fn entry_text(entry: &FingerprintEntry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueline_model::{Language, Origin};
+
+    fn vector(entries: &[(&str, FingerprintEntry)]) -> Fingerprint {
+        Fingerprint(entries.iter().map(|(v, e)| ((*v).to_owned(), e.clone())).collect())
+    }
+
+    fn pass(name: &str) -> FingerprintEntry {
+        FingerprintEntry::Pass(PassName(name.to_owned()))
+    }
+
+    fn program(source: &str) -> Program {
+        let origin = Origin::File { path: "a.c".into() };
+        Program { name: "a.c".to_owned(), language: Language::C, source: source.to_owned(), origin, cflags: Vec::new() }
+    }
+
+    fn violation(invariant: &str, line: u32, variable: &str) -> Fault {
+        showing(invariant, line, variable, "13")
+    }
+
+    fn showing(invariant: &str, line: u32, variable: &str, value: &str) -> Fault {
+        let document = format!(
+            r#"{{"invariant":"{invariant}","file":"a.c","line":{line},"function":"f","frames":["f"],"variable":"{variable}","value":"{value}","expected":"105, 205, 5"}}"#
+        );
+        Fault::Violation(serde_json::from_str(&document).unwrap())
+    }
+
+    fn known(text: &str) -> Result<KnownBugs, KnownError> {
+        Ok(KnownBugs { bugs: vec![KnownBug::parse(text, Path::new("x.toml"))?] })
+    }
 
     #[test]
     fn a_finding_is_known_when_all_common_versions_agree_and_one_names_a_pass() {
-        let text =
-            "id = \"x\"\ntitle = \"t\"\ninvariant = \"line\"\n[fingerprint]\n\"clang 14\" = \"LICMPass\"\n\"clang 16\" = \"absent\"\n";
-        let known = KnownBugs::from_texts(&[text]).unwrap();
-        let vector =
-            |entries: &[(&str, FingerprintEntry)]| Fingerprint(entries.iter().map(|(v, e)| ((*v).to_owned(), e.clone())).collect());
-        let licm = FingerprintEntry::Pass(PassName("LICMPass".to_owned()));
-        let same = vector(&[("clang 14", licm.clone()), ("clang 19", FingerprintEntry::Absent)]);
-        assert_eq!(known.matching("line", &same).map(|b| b.id.as_str()), Some("x"));
-        assert!(known.matching("scope", &same).is_none());
-        let other = vector(&[("clang 14", licm.clone()), ("clang 16", licm)]);
-        assert!(known.matching("line", &other).is_none());
+        let known = known(
+            "id = \"x\"\ntitle = \"t\"\ninvariant = \"line\"\n[fingerprint]\n\"clang 14\" = \"LICMPass\"\n\"clang 16\" = \"absent\"\n[construct]\nstatement = \"return\"\n",
+        )
+        .unwrap();
+        let program = program("int f(void) {\n  return 1;\n}\n");
+        let (line, scope) = (violation("line", 2, ""), violation("scope", 2, ""));
+        let same = vector(&[("clang 14", pass("LICMPass")), ("clang 19", FingerprintEntry::Absent)]);
+        assert_eq!(known.matching(&line, &program, &same).map(|b| b.id.as_str()), Some("x"));
+        assert!(known.matching(&scope, &program, &same).is_none());
+        let other = vector(&[("clang 14", pass("LICMPass")), ("clang 16", pass("LICMPass"))]);
+        assert!(known.matching(&line, &program, &other).is_none());
         let nothing_common = vector(&[("clang 16", FingerprintEntry::Absent)]);
-        assert!(known.matching("line", &nothing_common).is_none());
+        assert!(known.matching(&line, &program, &nothing_common).is_none());
+    }
+
+    #[test]
+    fn another_finding_of_the_same_pass_is_not_taken_for_the_known_one() {
+        let known = KnownBugs::shipped().unwrap();
+        let selection = vector(&[("clang 16.0.6", pass("X86 DAG->DAG Instruction Selection"))]);
+        let program = program("static unsigned f(unsigned char p, unsigned q) {\n  return (p & 0x7f) + q;\n}\n");
+        let id = |variable, value| known.matching(&showing("parameter", 2, variable, value), &program, &selection).map(|b| b.id.as_str());
+        assert_eq!(id("p", "13"), Some("clang-narrow-parameter"), "the low bits of 205");
+        assert_eq!(id("p", "14"), None, "no low bits of 105, 205 or 5");
+        assert_eq!(id("q", "13"), None, "a wide parameter");
+    }
+
+    #[test]
+    fn a_return_that_stands_alone_is_not_a_merged_one() {
+        let known = KnownBugs::shipped().unwrap();
+        let estimate = vector(&[("gcc 12.2.0", pass("tree-profile_estimate"))]);
+        let id = |source: &str, line| known.matching(&violation("line", line, ""), &program(source), &estimate).map(|b| b.id.as_str());
+        assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return g;\n}\n", 5), Some("gcc-merged-return-o2"));
+        assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return a;\n}\n", 5), None);
+        assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return g;\n}\n", 4), None);
+    }
+
+    #[test]
+    fn an_entry_that_names_only_a_pass_is_refused_and_says_what_to_add() {
+        let error = known("id = \"x\"\ntitle = \"t\"\ninvariant = \"line\"\n[fingerprint]\n\"clang 14\" = \"LICMPass\"\n").unwrap_err();
+        assert!(error.to_string().contains("[construct]"), "{error}");
+    }
+
+    #[test]
+    fn every_file_of_the_directory_ships() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("known");
+        let (read, shipped) = (KnownBugs::read(&dir).unwrap(), KnownBugs::shipped().unwrap());
+        assert_eq!(read.bugs, shipped.bugs);
+        assert!(!shipped.bugs.is_empty());
     }
 }

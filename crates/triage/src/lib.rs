@@ -6,6 +6,7 @@
 //! trait in), and any campaign store.
 
 mod attribution;
+mod construct;
 mod draft;
 mod excerpt;
 mod fingerprint;
@@ -18,6 +19,7 @@ mod source;
 mod verdict;
 
 pub use attribution::{AttributeError, Attribution, Show, attribute, confirm};
+pub use construct::{Construct, DeclaredIn, ValueShown, Width};
 pub use draft::{Draft, DraftError, crash_key, write_draft};
 pub use excerpt::excerpt;
 pub use fingerprint::{Cluster, Level, Summary, cluster, fingerprint, summarise};
@@ -26,4 +28,4 @@ pub use known::{KnownBug, KnownBugs, KnownError, entry_text};
 pub use llvm::{PassExecution, parse_bisect_log};
 pub use probe::{CachedProbe, Presence, Probe, ProbeError, Probed, Setting};
 pub use source::source_of;
-pub use verdict::{Reading, judge};
+pub use verdict::verdict;

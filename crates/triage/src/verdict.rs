@@ -1,29 +1,19 @@
 //! Compiler or debugger: what several readers of one binary say, put together.
 
-use serde::Serialize;
-use trueline_model::{Policy, Reader, Verdict};
-
-/// What one reader said of the fault.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Reading {
-    /// Who.
-    pub reader: Reader,
-    /// Whether it sees the fault; `None` when the reader could not be asked.
-    pub sees: Option<bool>,
-    /// Why it could not be asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
+use trueline_model::{Policy, Reader, Reading, Verdict};
 
 /// The verdict and the reason for it in one sentence; `None` with fewer than two answers.
-pub fn judge(readings: &[Reading]) -> Option<(Verdict, String)> {
+pub fn verdict(readings: &[Reading]) -> Option<(Verdict, String)> {
     let sees = |reader: Reader| readings.iter().find(|r| r.reader == reader).and_then(|r| r.sees);
     let answers: Vec<&Reading> = readings.iter().filter(|r| r.sees.is_some()).collect();
     if answers.len() < 2 {
         return None;
     }
-    for (debugger, policy, name) in [(Reader::Gdb, Policy::Gdb, "gdb"), (Reader::Lldb, Policy::Lldb, "lldb")] {
-        if sees(debugger) == Some(true) && sees(Reader::Native(policy)) == Some(false) {
+    let debuggers = [(Reader::Gdb, Policy::Gdb, "gdb", Reader::Lldb), (Reader::Lldb, Policy::Lldb, "lldb", Reader::Gdb)];
+    for (debugger, policy, name, other) in debuggers {
+        // What another debugger shows, too, is not one debugger's mistake.
+        let is_alone = sees(other) != Some(true);
+        if sees(debugger) == Some(true) && is_alone && sees(Reader::Native(policy)) == Some(false) {
             return Some((Verdict::Debugger, format!("{name} shows it, but the debug information read by {name}'s own rules does not")));
         }
     }
@@ -45,21 +35,32 @@ mod tests {
     use super::*;
 
     fn reading(reader: Reader, sees: bool) -> Reading {
-        Reading { reader, sees: Some(sees), reason: None }
+        Reading::answer(reader, sees, String::new())
     }
 
     #[test]
     fn unanimous_readers_blame_the_compiler() {
         let all = [reading(Reader::Native(Policy::Gdb), true), reading(Reader::Gdb, true), reading(Reader::Lldb, true)];
-        assert_eq!(judge(&all).unwrap().0, Verdict::Compiler);
+        assert_eq!(verdict(&all).unwrap().0, Verdict::Compiler);
     }
 
     #[test]
     fn a_debugger_that_contradicts_its_own_rules_is_to_blame() {
         let all = [reading(Reader::Native(Policy::Lldb), false), reading(Reader::Gdb, false), reading(Reader::Lldb, true)];
-        let (verdict, why) = judge(&all).unwrap();
+        let (verdict, why) = verdict(&all).unwrap();
         assert_eq!(verdict, Verdict::Debugger);
         assert!(why.contains("lldb"), "{why}");
+    }
+
+    #[test]
+    fn what_both_debuggers_show_is_blamed_on_neither() {
+        let all = [
+            reading(Reader::Native(Policy::Gdb), true),
+            reading(Reader::Native(Policy::Lldb), false),
+            reading(Reader::Gdb, true),
+            reading(Reader::Lldb, true),
+        ];
+        assert_eq!(verdict(&all).unwrap().0, Verdict::Ambiguous);
     }
 
     #[test]
@@ -70,7 +71,7 @@ mod tests {
             reading(Reader::Native(Policy::Lldb), false),
             reading(Reader::Lldb, false),
         ];
-        assert_eq!(judge(&all).unwrap().0, Verdict::Ambiguous);
-        assert_eq!(judge(&all[..1]), None);
+        assert_eq!(verdict(&all).unwrap().0, Verdict::Ambiguous);
+        assert_eq!(verdict(&all[..1]), None);
     }
 }

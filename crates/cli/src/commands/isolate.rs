@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 pub use print::Document;
 use print::Outcome;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use trueline_isolate::{
     Aggregate, Event, Level, Report, Search, Setting, Strategy, SwitchWitness, Switchboard, bisected_pass, compiler_switches,
     debug_counters, switch_witnesses,
 };
-use trueline_model::{Coverage, CoverageSet, Language, OptLevel, Origin, Program};
+use trueline_model::{BlamedPass, Coverage, CoverageSet, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{Compiler, Limits, cpu_time, find_compiler};
 
 /// Rank the compiler's own files for a program on which it crashes, hangs, makes wrong code or wrong
@@ -243,30 +244,28 @@ fn switched_pass(case: &FailingCase, compiler: &Compiler, flag: &str) -> Option<
     bisected_pass(compiler, &case.program, &case.setting.all_flags(), limit + 1)
 }
 
+/// Of a document of `trueline triage --json`, what is read here.
+#[derive(serde::Deserialize)]
+struct Triaged {
+    findings: Vec<TriagedFinding>,
+}
+
+#[derive(serde::Deserialize)]
+struct TriagedFinding {
+    pass: Option<BlamedPass>,
+}
+
 /// The names of guilty passes in a document of `trueline triage --json`.
 fn triaged_passes(path: &Path) -> anyhow::Result<Vec<String>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let document: serde_json::Value =
+    let document: Triaged =
         serde_json::from_str(&text).with_context(|| format!("{} is not a document of trueline triage --json", path.display()))?;
-    let mut names = Vec::new();
-    let mut open = vec![&document];
-    while let Some(value) = open.pop() {
-        match value {
-            serde_json::Value::Object(fields) => {
-                let name = fields.get("pass").and_then(|pass| pass.get("name")).and_then(serde_json::Value::as_str);
-                names.extend(name.into_iter().flat_map(|name| name.split('+')).map(str::to_owned));
-                open.extend(fields.values());
-            }
-            serde_json::Value::Array(items) => open.extend(items),
-            _ => {}
-        }
-    }
-    names.sort();
-    names.dedup();
+    let named = document.findings.into_iter().filter_map(|finding| finding.pass?.name);
+    let names: BTreeSet<String> = named.flat_map(|name| name.0.split('+').map(str::to_owned).collect::<Vec<_>>()).collect();
     if names.is_empty() {
         bail!("{} names no guilty pass", path.display());
     }
-    Ok(names)
+    Ok(names.into_iter().collect())
 }
 
 fn read_program(args: &Args) -> anyhow::Result<Program> {

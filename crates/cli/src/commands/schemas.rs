@@ -56,6 +56,6 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("report", named::<report::Document<'_>>(printed(), "trueline.report/1")),
         ("toolchains", named::<toolchains::Document<'_>>(printed(), "trueline.toolchains/1")),
         ("trace", trace()),
-        ("triage", named::<triage::Document<'_>>(printed(), "trueline.triage/1")),
+        ("triage", named::<triage::TriageDocument<'_>>(printed(), "trueline.triage/1")),
     ]
 }

@@ -7,8 +7,10 @@ use crate::input::read_with_flags;
 use anyhow::{Context, bail};
 use std::io::IsTerminal;
 use std::path::PathBuf;
-pub use trueline_explain::Document;
-use trueline_explain::{Case, ExplainError, Explained, Explainer, Looking, Stage, Versions, faults_of, shows_expected};
+pub use trueline_explain::TriageDocument;
+use trueline_explain::{
+    Case, ExplainError, Explained, Explainer, Looking, Readers, Stage, Versions, check_options, faults_of, shows_expected,
+};
 use trueline_model::{CompilerKind, EngineKind, Fault, FindingId, Language, OptLevel, Policy};
 use trueline_store::Store;
 use trueline_toolchain::{find_compiler, installed_compilers};
@@ -73,21 +75,13 @@ pub struct Args {
     json: bool,
 }
 
-/// The known bugs that ship with the program.
-const SHIPPED: &[&str] = &[
-    include_str!("../../../triage/known/clang-inlined-block.toml"),
-    include_str!("../../../triage/known/clang-narrow-parameter.toml"),
-    include_str!("../../../triage/known/gcc-merged-return-og.toml"),
-    include_str!("../../../triage/known/gcc-merged-return-o2.toml"),
-];
-
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let looking = Looking::new(args.engine, args.policy);
     if let Some(kind) = &args.expect {
         return expect(&args, kind, &looking);
     }
-    let mut known = KnownBugs::from_texts(SHIPPED)?;
+    let mut known = KnownBugs::shipped()?;
     if let Some(dir) = &args.known {
         if !dir.is_dir() {
             bail!("{} is not a directory of known bugs", dir.display());
@@ -104,7 +98,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     };
     let terminal = std::io::stderr().is_terminal();
     let progress = |stage| show(terminal, stage);
-    let explainer = Explainer { looking, versions: &versions, known: &known, ask_readers: !args.no_readers, progress: &progress };
+    let readers = (!args.no_readers).then(|| Readers::beside(&check_options(&looking)));
+    let explainer = Explainer { looking, versions: &versions, known: &known, readers: readers.as_ref(), progress: &progress };
     let explained = explainer.explain_all(cases)?;
     notes.extend(explained.iter().filter_map(Explained::note));
     if let Some(dir) = &args.out {

@@ -65,7 +65,11 @@ pub fn render(record: &FindingRecord, evidence: Option<&Evidence>) -> Result<Str
         panes: vec![("ref", "-O0, what happens".to_owned()), ("opt", format!("{opt}, what is shown"))],
         readers: evidence.map_or(&[][..], |e| &e.readers).iter().map(|r| (words::reader(r.reader), r.sees, r.detail.clone())).collect(),
         dwarf: evidence.map_or_else(Vec::new, |e| e.dwarf.clone()),
-        triage: record.triage.as_deref().and_then(crate::Explanation::read).map_or_else(String::new, |e| e.lines().join("\n")),
+        triage: record
+            .triage
+            .as_deref()
+            .and_then(crate::read_explanation)
+            .map_or_else(String::new, |e| crate::explanation_lines(&e).join("\n")),
         is_minimized: evidence.is_some_and(|e| e.minimal.is_some()),
         insertions: evidence.and_then(|e| e.minimal.as_ref()).map_or_else(Vec::new, |m| m.insertions.clone()),
         commands: commands(record, evidence),

@@ -1,7 +1,7 @@
 //! What triage says: for people, as JSON, and into the store.
 
 use std::collections::{BTreeMap, BTreeSet};
-use trueline_explain::{Document, Explained, Finding, command_for_file, describe, files, is_settled};
+use trueline_explain::{Explained, TriageDocument, command_for_file, describe, files, is_settled};
 use trueline_model::{FingerprintEntry, PassRole, Reader, Verdict};
 use trueline_store::Store;
 use trueline_triage::{entry_text, summarise};
@@ -18,7 +18,7 @@ fn role_name(role: PassRole) -> &'static str {
 
 /// One document.
 pub fn json(explained: &[Explained], notes: &[String]) -> anyhow::Result<()> {
-    let document = Document::new(explained, notes);
+    let document = TriageDocument::new(explained, notes);
     println!("{}", serde_json::to_string_pretty(&document)?);
     Ok(())
 }
@@ -30,7 +30,7 @@ pub fn store(store: &Store, explained: &[Explained]) -> anyhow::Result<()> {
         let names_a_pass = finding.fingerprint.0.values().any(|e| matches!(e, FingerprintEntry::Pass(_)));
         let class: Vec<String> = finding.fingerprint.0.iter().map(|(v, e)| format!("{v}={}", entry_text(e))).collect();
         let class = (finding.shows() && names_a_pass).then(|| class.join(";"));
-        store.set_triage(id, class.as_deref(), &serde_json::to_string(&Finding::of(finding))?)?;
+        store.set_triage(id, class.as_deref(), &serde_json::to_string(&finding.explanation())?)?;
     }
     Ok(())
 }

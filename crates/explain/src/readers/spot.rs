@@ -3,12 +3,12 @@
 //! Stepping a build through both costs several times what compiling it does; reading single addresses costs next to
 //! nothing, so that every finding can say who sees it.
 
+use super::Question;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use trueline_model::{EngineKind, FrameKind, Invariant, Observation, Reader, Step, Variable, Violation};
-use trueline_store::ReaderRecord;
-use trueline_trace::{Residents, Spot, SpotRequest};
+use trueline_model::{EngineKind, FrameKind, Invariant, Observation, Reader, Reading, Step, Variable, Violation};
+use trueline_trace::{DebuggerPool, Spot, SpotRequest};
 
 /// Visits of an address at which values and callers are looked at. The programs here seldom come by more often.
 const VISITS: u32 = 64;
@@ -21,17 +21,11 @@ const HABIT: u32 = 8;
 /// the thousandth.
 const TEST_OF_HABIT: u32 = 16;
 
-/// A violation and its class.
-pub struct Charge<'v> {
-    pub violation: &'v Violation,
-    pub class: String,
-}
-
 /// A debugger, started when first needed.
-struct Post {
+struct Debugger {
     reader: Reader,
     kind: EngineKind,
-    residents: OnceLock<Result<Residents, String>>,
+    pool: OnceLock<Result<DebuggerPool, String>>,
     habits: Mutex<HashMap<String, Habit>>,
 }
 
@@ -46,151 +40,143 @@ struct Habit {
 
 impl Habit {
     /// What stands for its answer about another one; `None` when it is to be asked.
-    fn answer(&mut self) -> Option<Sight> {
+    fn answer(&mut self) -> Option<SpotAnswer> {
         let usual = self.usual()?;
         self.occasions += 1;
         (!self.occasions.is_multiple_of(TEST_OF_HABIT)).then_some(usual)
     }
 
     /// What it would say of another one, if it never said anything else.
-    fn usual(self) -> Option<Sight> {
+    fn usual(self) -> Option<SpotAnswer> {
         let alike = |n: u32| format!("as at the {n} others of this class that it was asked about");
         match (self.seen, self.unseen) {
-            (n @ HABIT.., 0) => Some(Sight::Seen(format!("shows it, {}", alike(n)))),
-            (0, n @ HABIT..) => Some(Sight::Unseen(format!("does not show it, {}", alike(n)))),
+            (n @ HABIT.., 0) => Some(SpotAnswer::Shows(format!("shows it, {}", alike(n)))),
+            (0, n @ HABIT..) => Some(SpotAnswer::ShowsOther(format!("does not show it, {}", alike(n)))),
             _ => None,
         }
     }
 
-    fn add(&mut self, sight: &Sight) {
-        match sight {
-            Sight::Seen(_) => self.seen += 1,
-            Sight::Unseen(_) => self.unseen += 1,
-            Sight::Unknown => {}
+    fn add(&mut self, answer: &SpotAnswer) {
+        match answer {
+            SpotAnswer::Shows(_) => self.seen += 1,
+            SpotAnswer::ShowsOther(_) => self.unseen += 1,
+            SpotAnswer::Unknown => {}
         }
     }
 }
 
 /// The debuggers beside the one that screens.
-pub struct Posts(Vec<Post>);
+pub(super) struct Debuggers(Vec<Debugger>);
 
-/// What one debugger says about one violation.
+/// What one debugger shows of one violation at its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Sight {
-    Seen(String),
-    Unseen(String),
+enum SpotAnswer {
+    Shows(String),
+    ShowsOther(String),
     /// It does not come by there, or came by too often to look at every visit.
     Unknown,
 }
 
-/// Everything the debuggers said about the violations of one build.
-pub struct Glances {
-    /// One list per violation, in their order.
-    pub records: Vec<Vec<ReaderRecord>>,
-    /// Who could not be asked, and why.
-    pub silent: Vec<(Reader, String)>,
-}
-
-impl Posts {
+impl Debuggers {
     /// gdb and lldb, without the one that screens.
-    pub fn beside(screen: Reader) -> Self {
+    pub(super) fn beside(screen: Reader) -> Self {
         let all = [(Reader::Gdb, EngineKind::Gdb), (Reader::Lldb, EngineKind::Lldb)];
-        let post = |(reader, kind)| Post { reader, kind, residents: OnceLock::new(), habits: Mutex::default() };
-        Self(all.into_iter().filter(|(reader, _)| *reader != screen).map(post).collect())
+        let debugger = |(reader, kind)| Debugger { reader, kind, pool: OnceLock::new(), habits: Mutex::default() };
+        Self(all.into_iter().filter(|(reader, _)| *reader != screen).map(debugger).collect())
     }
 
     /// Ends the debuggers that wait for questions.
-    pub fn dismiss(&self) {
-        self.0.iter().filter_map(|post| post.residents.get()?.as_ref().ok()).for_each(Residents::dismiss);
+    pub(super) fn dismiss(&self) {
+        self.0.iter().filter_map(|debugger| debugger.pool.get()?.as_ref().ok()).for_each(DebuggerPool::dismiss);
     }
 
-    /// Shows the violations of a build to each debugger.
-    pub fn look(&self, scene: &Scene<'_>) -> Glances {
-        let mut glances = Glances { records: scene.charges.iter().map(|_| Vec::new()).collect(), silent: Vec::new() };
-        for post in &self.0 {
-            let is_confirmed = |i: usize| glances.records[i].iter().any(|r| r.sees);
-            match post.sights(scene, is_confirmed) {
-                Ok(sights) => {
-                    for (records, sight) in glances.records.iter_mut().zip(sights) {
-                        let (sees, detail) = match sight {
-                            Sight::Seen(detail) => (true, detail),
-                            Sight::Unseen(detail) => (false, detail),
-                            Sight::Unknown => continue,
+    /// Shows the violations of a build to each debugger: their answers, one list per violation.
+    pub(super) fn look(&self, asked: &SpotQuestions<'_>) -> Vec<Vec<Reading>> {
+        let mut readings: Vec<Vec<Reading>> = asked.questions.iter().map(|_| Vec::new()).collect();
+        for debugger in &self.0 {
+            let is_confirmed = |i: usize| readings[i].iter().any(|r| r.sees == Some(true));
+            match debugger.answers(asked, is_confirmed) {
+                Ok(answers) => {
+                    for (readings, answer) in readings.iter_mut().zip(answers) {
+                        let (sees, detail) = match answer {
+                            SpotAnswer::Shows(detail) => (true, detail),
+                            SpotAnswer::ShowsOther(detail) => (false, detail),
+                            SpotAnswer::Unknown => continue,
                         };
-                        records.push(ReaderRecord { reader: post.reader, sees, detail });
+                        readings.push(Reading::answer(debugger.reader, sees, detail));
                     }
                 }
-                Err(reason) => glances.silent.push((post.reader, reason)),
+                Err(reason) => readings.iter_mut().for_each(|r| r.push(Reading::unasked(debugger.reader, reason.clone()))),
             }
         }
-        glances
+        readings
     }
 }
 
 /// The build that a debugger is asked about, and what for.
 #[derive(Clone, Copy)]
-pub struct Scene<'s> {
-    pub binary: &'s Path,
-    pub user_files: &'s [String],
-    pub charges: &'s [Charge<'s>],
+pub(super) struct SpotQuestions<'s> {
+    pub(super) binary: &'s Path,
+    pub(super) user_files: &'s [String],
+    pub(super) questions: &'s [Question<'s>],
 }
 
-impl Scene<'_> {
-    /// Has a debugger look at the places of the violations in `open`; what it can tell goes into `sights`.
-    fn inspect(&self, residents: &Residents, open: &[usize], visits: u32, sights: &mut [Sight]) -> Result<(), String> {
-        let Self { binary, user_files, charges } = *self;
-        let mut spots: Vec<Spot> = open.iter().filter_map(|i| charges[*i].violation.pc).map(|pc| Spot(pc, visits)).collect();
+impl SpotQuestions<'_> {
+    /// Has a debugger look at the places of the violations in `open`; what it can tell goes into `answers`.
+    fn inspect(&self, pool: &DebuggerPool, open: &[usize], visits: u32, answers: &mut [SpotAnswer]) -> Result<(), String> {
+        let Self { binary, user_files, questions } = *self;
+        let mut spots: Vec<Spot> = open.iter().filter_map(|i| questions[*i].violation.pc).map(|pc| Spot(pc, visits)).collect();
         spots.sort();
         spots.dedup();
         if spots.is_empty() {
             return Ok(());
         }
-        let trace = residents.look(&SpotRequest { binary, args: &[], user_files, spots: &spots }).map_err(|e| e.to_string())?;
+        let trace = pool.look(&SpotRequest { binary, args: &[], user_files, spots: &spots }).map_err(|e| e.to_string())?;
         for &i in open {
-            let violation = charges[i].violation;
+            let violation = questions[i].violation;
             let steps: Vec<&Step> = trace.steps.iter().filter(|s| Some(s.pc) == violation.pc).collect();
-            match sight(violation, &steps, visits) {
+            match answer_of(violation, &steps, visits) {
                 // A run that does not come by takes nothing back.
-                Sight::Unknown => {}
-                known => sights[i] = known,
+                SpotAnswer::Unknown => {}
+                known => answers[i] = known,
             }
         }
         Ok(())
     }
 }
 
-impl Post {
+impl Debugger {
     /// What the debugger says; of what is confirmed already, it may be what it always says.
-    fn sights(&self, scene: &Scene<'_>, is_confirmed: impl Fn(usize) -> bool) -> Result<Vec<Sight>, String> {
-        let made = self.residents.get_or_init(|| match Residents::find(self.kind) {
-            Ok(Some(residents)) => Ok(residents),
+    fn answers(&self, asked_of: &SpotQuestions<'_>, is_confirmed: impl Fn(usize) -> bool) -> Result<Vec<SpotAnswer>, String> {
+        let made = self.pool.get_or_init(|| match DebuggerPool::find(self.kind) {
+            Ok(Some(pool)) => Ok(pool),
             Ok(None) => Err("no debugger".to_owned()),
             Err(e) => Err(e.to_string()),
         });
-        let residents = made.as_ref().map_err(Clone::clone)?;
-        let charges = scene.charges;
-        let mut sights = vec![Sight::Unknown; charges.len()];
+        let pool = made.as_ref().map_err(Clone::clone)?;
+        let questions = asked_of.questions;
+        let mut answers = vec![SpotAnswer::Unknown; questions.len()];
         // First what can be read without running; then whatever needs values or callers, or may be seen in another way.
-        let readable: Vec<usize> = (0..charges.len()).filter(|i| !needs_values(charges[*i].violation)).collect();
-        scene.inspect(residents, &readable, 0, &mut sights)?;
+        let readable: Vec<usize> = (0..questions.len()).filter(|i| !needs_values(questions[*i].violation)).collect();
+        asked_of.inspect(pool, &readable, 0, &mut answers)?;
         let mut asked = Vec::new();
-        for (i, charge) in charges.iter().enumerate() {
-            match &sights[i] {
-                Sight::Seen(_) => continue,
-                Sight::Unseen(_) if reads_all_views(self.kind) => continue,
-                Sight::Unseen(_) | Sight::Unknown => {}
+        for (i, question) in questions.iter().enumerate() {
+            match &answers[i] {
+                SpotAnswer::Shows(_) => continue,
+                SpotAnswer::ShowsOther(_) if reads_all_views(self.kind) => continue,
+                SpotAnswer::ShowsOther(_) | SpotAnswer::Unknown => {}
             }
-            let usual = if is_confirmed(i) { self.with_habit(&charge.class, Habit::answer) } else { None };
+            let usual = if is_confirmed(i) { self.with_habit(&question.class, Habit::answer) } else { None };
             match usual {
-                Some(usual) => sights[i] = usual,
+                Some(usual) => answers[i] = usual,
                 None => asked.push(i),
             }
         }
-        scene.inspect(residents, &asked, VISITS, &mut sights)?;
+        asked_of.inspect(pool, &asked, VISITS, &mut answers)?;
         for i in asked {
-            self.with_habit(&charges[i].class, |habit| habit.add(&sights[i]));
+            self.with_habit(&questions[i].class, |habit| habit.add(&answers[i]));
         }
-        Ok(sights)
+        Ok(answers)
     }
 
     fn with_habit<T>(&self, class: &str, f: impl FnOnce(&mut Habit) -> T) -> T {
@@ -217,15 +203,15 @@ fn is_static(violation: &Violation, steps: &[&Step]) -> bool {
     !needs_values(violation) && (violation.invariant != Invariant::Backtrace || !steps.iter().any(may_differ))
 }
 
-fn sight(violation: &Violation, steps: &[&Step], visits: u32) -> Sight {
-    let Some(first) = steps.first() else { return Sight::Unknown };
+fn answer_of(violation: &Violation, steps: &[&Step], visits: u32) -> SpotAnswer {
+    let Some(first) = steps.first() else { return SpotAnswer::Unknown };
     if let Some(detail) = steps.iter().find_map(|step| shows(violation, step)) {
-        return Sight::Seen(detail);
+        return SpotAnswer::Shows(detail);
     }
     let looked_at_all = visits > 0 && steps.len() < visits as usize;
     match looked_at_all || is_static(violation, steps) {
-        true => Sight::Unseen(format!("shows {}", describe(violation, first))),
-        false => Sight::Unknown,
+        true => SpotAnswer::ShowsOther(format!("shows {}", describe(violation, first))),
+        false => SpotAnswer::Unknown,
     }
 }
 
@@ -297,20 +283,20 @@ mod tests {
     #[test]
     fn a_debugger_is_taken_at_its_habit_only_after_many_answers_that_were_all_the_same() {
         let mut habit = Habit::default();
-        let unseen = Sight::Unseen(String::new());
+        let unseen = SpotAnswer::ShowsOther(String::new());
         (1..HABIT).for_each(|_| habit.add(&unseen));
-        habit.add(&Sight::Unknown);
+        habit.add(&SpotAnswer::Unknown);
         assert_eq!(habit.answer(), None);
         habit.add(&unseen);
-        assert!(matches!(habit.answer(), Some(Sight::Unseen(detail)) if detail.contains("8 others of this class")));
-        habit.add(&Sight::Seen(String::new()));
+        assert!(matches!(habit.answer(), Some(SpotAnswer::ShowsOther(detail)) if detail.contains("8 others of this class")));
+        habit.add(&SpotAnswer::Shows(String::new()));
         assert_eq!(habit.answer(), None);
     }
 
     #[test]
     fn a_habit_is_tested_now_and_then() {
         let mut habit = Habit::default();
-        (0..HABIT).for_each(|_| habit.add(&Sight::Seen(String::new())));
+        (0..HABIT).for_each(|_| habit.add(&SpotAnswer::Shows(String::new())));
         let relied_on = (0..10 * TEST_OF_HABIT).filter(|_| habit.answer().is_some()).count();
         assert_eq!(relied_on as u32, 10 * (TEST_OF_HABIT - 1));
     }
@@ -328,7 +314,7 @@ mod tests {
                 r#"{"invariant":"value","file":"a.c","line":7,"function":"main","frames":["main"],"variable":"n","value":"VALUE","pc":64}"#;
             serde_json::from_str(&document.replace("VALUE", value)).unwrap()
         };
-        assert_eq!(sight(&complaint("3"), &[&step], VISITS), Sight::Seen("line 7 in main: n = 3".to_owned()));
-        assert!(matches!(sight(&complaint("4"), &[&step], VISITS), Sight::Unseen(_)));
+        assert_eq!(answer_of(&complaint("3"), &[&step], VISITS), SpotAnswer::Shows("line 7 in main: n = 3".to_owned()));
+        assert!(matches!(answer_of(&complaint("4"), &[&step], VISITS), SpotAnswer::ShowsOther(_)));
     }
 }

@@ -14,7 +14,7 @@ const HOPELESS: u32 = 4;
 const TRACES_KEPT: u32 = 5;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct ClassCounts {
     confirmed: u32,
     refuted: u32,
     kept: u32,
@@ -33,10 +33,10 @@ pub enum Advice {
 
 /// The counts, shared by all threads.
 #[derive(Debug, Default)]
-pub struct Ledger(Mutex<HashMap<String, Entry>>);
+pub struct Tally(Mutex<HashMap<String, ClassCounts>>);
 
-impl Ledger {
-    fn with<T>(&self, class: &str, f: impl FnOnce(&mut Entry) -> T) -> T {
+impl Tally {
+    fn with<T>(&self, class: &str, f: impl FnOnce(&mut ClassCounts) -> T) -> T {
         let mut entries = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         f(entries.entry(class.to_owned()).or_default())
     }
