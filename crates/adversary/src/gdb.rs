@@ -1,11 +1,14 @@
 //! gdb at chosen stops: a Python script inside gdb writes what it shows, and here it becomes typed stops.
 
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_toolchain::{Limits, Scratch, ToolKind, find_tool};
 
-const SCRIPT: &str = include_str!("stops.py");
+const STOPS: &str = concat!(include_str!("shown.py"), include_str!("stops.py"));
+
+/// What the stack of the reference build holds where nobody wrote.
+pub const PATTERN: u8 = 0xa5;
 
 /// One scalar: its path inside the variable, and what gdb shows, if anything.
 pub type Leaf = (String, Option<String>);
@@ -25,7 +28,7 @@ pub struct Stop {
     pub pc: u64,
     /// Whether a row of the line table starts here (1).
     pub row: u8,
-    /// Digest of the shared objects.
+    /// What ties moments of two builds: a digest of the shared objects, or the function's call.
     pub memory: String,
     /// Newest frame first; inlined callers included.
     pub frames: Vec<FrameShown>,
@@ -41,6 +44,7 @@ pub struct Stop {
 }
 
 /// What to run and where to stop.
+#[derive(Serialize)]
 pub struct Session<'a> {
     /// The file.
     pub binary: &'a Path,
@@ -50,24 +54,25 @@ pub struct Session<'a> {
     pub shared: Vec<(String, u64)>,
     /// An `int` among them that numbers the rounds.
     pub mark: Option<String>,
-    /// Arguments of each run.
-    pub runs: Vec<Vec<String>>,
+    /// Arguments of the run.
+    pub args: Vec<String>,
     /// Where to stop.
+    #[serde(flatten)]
     pub places: Places,
-    /// Stops after which a run is cut off.
+    /// Stops after which the run is cut off.
     pub limit: usize,
 }
 
 /// Where to stop.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Places {
-    /// At every row of these functions, of all when there are none. The stack below an entered function is filled with [`PATTERN`].
-    Rows(Vec<String>),
+    /// At every row of these functions, of all when there are none. The stack below an entered function is filled
+    /// with [`PATTERN`].
+    Functions(Vec<String>),
     /// At every instruction in these ranges.
     Ranges(Vec<(u64, u64)>),
 }
-
-/// What the stack of the reference build holds where nobody wrote.
-pub const PATTERN: u8 = 0xa5;
 
 /// Why there are no stops.
 #[derive(Debug, thiserror::Error)]
@@ -79,100 +84,88 @@ pub enum GdbError {
     #[error("gdb on {binary} gave up: {reason}")]
     Script {
         /// The file.
-        binary: String,
+        binary: PathBuf,
         /// What it said.
         reason: String,
     },
 }
 
-#[derive(Serialize)]
-struct Config<'a> {
-    binary: &'a Path,
-    output: &'a Path,
-    units: &'a [String],
-    shared: Vec<(&'a str, u64)>,
-    functions: &'a [String],
-    runs: &'a [Vec<String>],
-    ranges: Option<&'a [(u64, u64)]>,
-    mark: Option<&'a str>,
-    pattern: u8,
-    limit: usize,
-}
-
+/// A line that a script writes.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Record {
+pub(crate) enum Record {
     Stop(Box<Stop>),
-    Run {
-        #[serde(rename = "run")]
-        _run: usize,
+    Calls {
+        function: String,
+        callers: Vec<String>,
     },
-    Done {
-        #[serde(rename = "done")]
-        _done: usize,
-    },
-    Cut {
-        #[serde(rename = "cut")]
-        _cut: usize,
+    Overflow {
+        overflow: String,
     },
     End {
         end: String,
     },
+    Done {
+        #[serde(rename = "done")]
+        _stops: usize,
+    },
+    Cut {
+        #[serde(rename = "cut")]
+        _stops: usize,
+    },
 }
 
 impl Session<'_> {
-    /// Runs gdb once and returns the stops of each run.
-    pub fn run(&self) -> Result<Vec<Vec<Stop>>, GdbError> {
-        let tool = |e: &dyn std::fmt::Display| GdbError::Tool(e.to_string());
-        let gdb = find_tool(ToolKind::Gdb, None).map_err(|e| tool(&e))?;
-        let scratch = Scratch::new().map_err(|e| tool(&e))?;
-        let output = scratch.join("stops");
-        let binary = std::fs::canonicalize(self.binary).map_err(|e| tool(&e))?;
-        let (functions, ranges) = match &self.places {
-            Places::Rows(functions) => (functions.as_slice(), None),
-            Places::Ranges(ranges) => (&[][..], Some(ranges.as_slice())),
-        };
-        let config = Config {
-            binary: &binary,
-            output: &output,
-            units: &self.units,
-            shared: self.shared.iter().map(|(n, s)| (n.as_str(), *s)).collect(),
-            functions,
-            runs: &self.runs,
-            ranges,
-            mark: self.mark.as_deref(),
-            pattern: PATTERN,
-            limit: self.limit,
-        };
-        let text = serde_json::to_string(&config).map_err(|e| tool(&e))?;
-        let config = scratch.write("config", text).map_err(|e| tool(&e))?;
-        let script = scratch.write("stops.py", SCRIPT).map_err(|e| tool(&e))?;
-        let limits = Limits { wall: Duration::from_secs(3600), cpu: Duration::from_secs(1200), ..Limits::default() };
-        let outcome = gdb
-            .job()
-            .args(["-nx", "-nh", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off"])
-            .arg("-x")
-            .arg(&script)
-            .env("TRUELINE_STOPS", &config)
-            .limits(limits)
-            .run()
-            .map_err(|e| tool(&e))?;
-        let failed = |reason: String| GdbError::Script { binary: self.binary.display().to_string(), reason };
-        let text = std::fs::read_to_string(&output).map_err(|e| failed(format!("{e}; {}", outcome.stderr_text())))?;
-        let mut runs: Vec<Vec<Stop>> = Vec::new();
-        let mut done = 0;
-        for line in text.lines() {
-            match serde_json::from_str(line).map_err(|e| failed(format!("{e} in {line}")))? {
-                Record::Run { .. } => runs.push(Vec::new()),
-                Record::Stop(stop) => runs.last_mut().ok_or_else(|| failed("a stop before a run".to_owned()))?.push(*stop),
-                Record::Done { .. } => done += 1,
-                Record::Cut { .. } => {}
-                Record::End { end } => return Err(failed(end)),
-            }
+    /// Runs gdb and returns the stops.
+    pub fn run(&self) -> Result<Vec<Stop>, GdbError> {
+        let records = run_script(STOPS, self.binary, self)?;
+        // Half a run has fewer moments than the source, and what is right would look wrong.
+        if records.iter().any(|r| matches!(r, Record::Cut { .. })) {
+            let reason = format!("more than {} stops", self.limit);
+            return Err(GdbError::Script { binary: self.binary.to_owned(), reason });
         }
-        if done != self.runs.len() {
-            return Err(failed(format!("it ended after {done} of {} runs; {}", self.runs.len(), outcome.stderr_text())));
+        Ok(records.into_iter().filter_map(|r| if let Record::Stop(stop) = r { Some(*stop) } else { None }).collect())
+    }
+}
+
+#[derive(Serialize)]
+struct Config<'a, C> {
+    #[serde(flatten)]
+    own: &'a C,
+    output: &'a Path,
+    pattern: u8,
+}
+
+/// Runs a script inside gdb with its configuration; an output without an end is an error.
+pub(crate) fn run_script<C: Serialize>(script: &str, binary: &Path, own: &C) -> Result<Vec<Record>, GdbError> {
+    let tool = |e: &dyn std::fmt::Display| GdbError::Tool(e.to_string());
+    let gdb = find_tool(ToolKind::Gdb, None).map_err(|e| tool(&e))?;
+    let scratch = Scratch::new().map_err(|e| tool(&e))?;
+    let output = scratch.join("stops");
+    let text = serde_json::to_string(&Config { own, output: &output, pattern: PATTERN }).map_err(|e| tool(&e))?;
+    let config = scratch.write("config", text).map_err(|e| tool(&e))?;
+    let script = scratch.write("stops.py", script).map_err(|e| tool(&e))?;
+    let limits = Limits { wall: Duration::from_secs(3600), cpu: Duration::from_secs(1200), ..Limits::default() };
+    let outcome = gdb
+        .job()
+        .args(["-nx", "-nh", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off"])
+        .arg("-x")
+        .arg(&script)
+        .env("TRUELINE_STOPS", &config)
+        .limits(limits)
+        .run()
+        .map_err(|e| tool(&e))?;
+    let failed = |reason: String| GdbError::Script { binary: binary.to_owned(), reason };
+    let text = std::fs::read_to_string(&output).map_err(|e| failed(format!("{e}; {}", outcome.stderr_text())))?;
+    let mut records = Vec::new();
+    for line in text.lines() {
+        match serde_json::from_str(line).map_err(|e| failed(format!("{e} in {line}")))? {
+            Record::End { end } => return Err(failed(end)),
+            record => records.push(record),
         }
-        Ok(runs)
+    }
+    match records.last() {
+        Some(Record::Done { .. }) => Ok(records),
+        _ => Err(failed(format!("it ended early ({:?}): {}", outcome.exit, outcome.stderr_text()))),
     }
 }

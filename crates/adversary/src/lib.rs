@@ -5,6 +5,7 @@
 //! The repair is a command to it, and its sidecar a document: nothing is shared with the code that is judged.
 //! Deliberately absent: how relations are found or proved, and any knowledge of which kinds are hard for it.
 
+pub mod calls;
 pub mod gdb;
 pub mod judge;
 pub mod kinds;

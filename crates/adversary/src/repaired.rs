@@ -41,6 +41,8 @@ pub struct Location {
 pub struct Function {
     /// Its name.
     pub name: String,
+    /// Its first instruction.
+    pub address: u64,
     /// Why nothing was done.
     pub reason: Option<String>,
     /// Every new location.

@@ -125,17 +125,16 @@ pub fn run(program: &Program, builds: &[Build], trueline: &Path) -> Result<Findi
             units: vec!["first.c".to_owned(), "second.c".to_owned()],
             shared: SHARED.iter().map(|s| (s.0.to_owned(), s.3 as u64)).collect(),
             mark: Some("round_no".to_owned()),
-            runs: vec![rounds.iter().map(Round::argument).collect()],
+            args: rounds.iter().map(Round::argument).collect(),
             places,
             limit: STOPS,
         };
-        let runs = session(&reference, Places::Rows(improved.iter().cloned().collect())).run()?;
-        let moments = Moments::new(runs.first().map_or(&[], Vec::as_slice));
+        let arrivals = session(&reference, Places::Functions(improved.iter().cloned().collect())).run()?;
+        let moments = Moments::new(&arrivals);
         for (of, file, sidecar) in &repaired {
             let stops = session(file, Places::Ranges(sidecar.ranges())).run()?;
-            let stops = stops.first().map_or(&[][..], Vec::as_slice);
             findings.tally.stops += stops.len() as u64;
-            collect(program, of, &rounds, judge::judge(&moments, stops, &sidecar.index()), &mut findings);
+            collect(program, of, &rounds, judge::judge(&moments, &stops, &sidecar.index()), &mut findings);
         }
     }
     Ok(findings)
