@@ -7,13 +7,22 @@
 use crate::{TraceEnd, TraceError, TraceRequest, TraceSummary, Vars};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueline_model::{EngineKind, FileName, Frame, FrameKind, Line, Observation, Step, StepSink, VarKind, Variable};
 use trueline_toolchain::{Exit, Job, Scratch};
 
 /// Set for the tracer alone; the traced program gets an empty environment.
 pub(crate) const CONFIG: &str = "TRUELINE_TRACER";
+
+/// Where the tracer finds what it shares with the other one.
+const DIRECTORY: &str = "TRUELINE_TRACER_DIR";
+
+/// Writes a tracer and what it imports into a scratch directory; the job is told where.
+pub(crate) fn install(scratch: &Scratch, tracer: &str, job: Job) -> std::io::Result<(PathBuf, Job)> {
+    scratch.write("shared.py", include_str!("tracers/shared.py"))?;
+    Ok((scratch.write("tracer.py", tracer)?, job.env(DIRECTORY, scratch.path())))
+}
 
 /// What a tracer is to look at, whether it steps through it or goes to chosen places.
 #[derive(Serialize)]
@@ -198,13 +207,14 @@ pub(crate) fn run(
     crate::elf::check(&request.binary)?;
     let system = |source| TraceError::System { what: "cannot write the tracer to a scratch directory".to_owned(), source };
     let scratch = Scratch::new().map_err(system)?;
-    let script = scratch.write("tracer.py", source).map_err(system)?;
     let target = Target::new(&request.binary, &request.args, &request.user_files, request.vars);
     let config = Config { target, max_steps: request.max_steps };
     let config = serde_json::to_string(&config).expect("plain data");
     // The whole output is one long trace: its size is bounded by max_steps, not by the output limit.
     let limits = trueline_toolchain::Limits { output: usize::MAX, memory: None, ..request.limits.clone() };
-    let job = command(tool.job().env(CONFIG, config).limits(limits).confine(trueline_toolchain::Confinement::traced()), &script);
+    let job = tool.job().env(CONFIG, config).limits(limits).confine(trueline_toolchain::Confinement::traced());
+    let (script, job) = install(&scratch, source, job).map_err(system)?;
+    let job = command(job, &script);
     let mut reader = Reader::new(sink);
     let outcome = job.stream(|chunk| reader.feed(chunk))?;
     let binary = request.binary.clone();

@@ -7,11 +7,11 @@
 
 use crate::debugger::{self, Reader, Target};
 use crate::{TraceError, Vars, gdb, lldb};
+use parking_lot::Mutex;
 use serde::Serialize;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -83,7 +83,7 @@ impl DebuggerPool {
     /// What the debugger shows at the spots: no step, one or several for each.
     pub fn look(&self, request: &SpotRequest<'_>) -> Result<Trace, TraceError> {
         crate::elf::check(request.binary)?;
-        let rested = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
+        let rested = self.idle.lock().pop();
         // One that has waited too long may have come to its limits: a new one is asked again.
         if let Some(session) = rested
             && let Ok(answer) = self.put(session, request)
@@ -97,14 +97,14 @@ impl DebuggerPool {
         let answer = session.ask(self.kind, request)?;
         // A session that failed may be in any state and is not kept.
         if session.asked < QUESTIONS {
-            self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(session);
+            self.idle.lock().push(session);
         }
         Ok(answer)
     }
 
     /// Ends the processes that wait for questions; their CPU time counts as that of children from then on.
     pub fn dismiss(&self) {
-        self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+        self.idle.lock().clear();
     }
 
     fn start(&self) -> Result<Session, TraceError> {
@@ -114,10 +114,10 @@ impl DebuggerPool {
             EngineKind::Lldb => (lldb::TRACER, lldb::with_tracer),
             _ => (gdb::TRACER, gdb::with_tracer),
         };
-        let script = scratch.write("tracer.py", source).map_err(system("cannot write the tracer"))?;
         let (reader, writer) = std::io::pipe().map_err(system("cannot make a pipe"))?;
         let limits = Limits { output: usize::MAX, memory: None, ..Limits::seconds(3600) };
         let job = self.tool.job().env(debugger::CONFIG, r#"{"resident":true}"#).limits(limits).confine(Confinement::traced());
+        let (script, job) = debugger::install(&scratch, source, job).map_err(system("cannot write the tracer"))?;
         let job = command(job.stdin_from(reader), &script);
         let (sender, answers) = channel();
         let thread = std::thread::spawn(move || {

@@ -1,61 +1,12 @@
-"""Steps a program inside gdb and writes what gdb shows as JSON Lines to the original standard output.
-
-The configuration comes as JSON in TRUELINE_TRACER. A configuration {"resident": true} makes the tracer stay: each line of
-standard input is then a configuration of its own with "spots", a list of [link-time address, most hits], and the program
-is stopped there instead of being stepped; with no hits the address is read without running the program. Lines written:
-  {"var": [name, kind, decl_line, type, holds_pointer]}      the next variable id (counted from 0)
-  {"file": f, "line": n, "pc": p, "frames": [[function, inlined, file, line]...], "vars": [[id, state, value]...]}
-  and one last line: {"end": "finished" | "cut-off"}, {"bad": what the program did}, {"binary": what is wrong with the
-  binary} or {"error": what failed here}
-"""
-import json
+"""Steps a program inside gdb and writes what gdb shows; shared.py says how it is asked and what it writes."""
 import os
 import shlex
-import struct
-import traceback
+import sys
 
 import gdb
 
-LEAVES = 256  # scalars of one aggregate that are rendered; the rest is `...`
-
-# gdb's chatter and the program's output go nowhere; only our lines reach the reader. A dup is not inherited.
-OUT = os.fdopen(os.dup(1), "w", buffering=1 << 16)
-QUESTIONS = os.dup(0)
-null = os.open("/dev/null", os.O_RDWR)
-for standard in (0, 1, 2):
-    os.dup2(null, standard)
-
-
-def emit(record):
-    OUT.write(json.dumps(record, separators=(",", ":")))
-    OUT.write("\n")
-
-
-def float_text(value, size):
-    """Shortest decimal that reads back, spelled as Rust's Debug does."""
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "inf" if value > 0 else "-inf"
-    text = repr(value)
-    if size == 4:
-        for precision in range(1, 18):
-            short = "%.*g" % (precision, value)
-            if struct.pack("f", float(short)) == struct.pack("f", value):
-                text = repr(float(short))
-                break
-    if "e" in text:
-        mantissa, exponent = text.split("e")
-        return "%se%d" % (mantissa, int(exponent))
-    return text
-
-
-class NoDebugInfo(Exception):
-    """There is nothing to read."""
-
-
-class BadProgram(Exception):
-    """The program did what closed, single-threaded programs do not do."""
+sys.path.insert(0, os.environ["TRUELINE_TRACER_DIR"])
+from shared import LEAVES, BadProgram, NoDebugInfo, Variables, emit, float_text, load_bias, observation, serve
 
 
 def render(value, type_, budget):
@@ -120,6 +71,9 @@ POINTERS = tuple(
 )
 
 
+UNSIGNED = None  # the type that pointers are read as, known once gdb runs
+
+
 def holds_pointer(type_, depth=0):
     type_ = type_.strip_typedefs()
     if type_.code in POINTERS:
@@ -156,7 +110,7 @@ class Tracer:
     def __init__(self, config):
         self.config = config
         self.user = set(config["user_files"])
-        self.vars = {}      # descriptor -> id
+        self.vars = Variables()
         self.blocks = {}    # block key -> [(id, symbol, type)]
         self.names = {}     # file name -> full name
         self.exit = None
@@ -240,25 +194,10 @@ class Tracer:
         # A child is kept, stopped, as an inferior of its own.
         self.spawned |= len(gdb.inferiors()) > 1
 
-    def load_bias(self):
-        with open(self.config["binary"], "rb") as elf:
-            entry = struct.unpack_from("<Q", elf.read(64), 24)[0]
-        with open("/proc/%d/auxv" % gdb.selected_inferior().pid, "rb") as auxv:
-            data = auxv.read()
-        for offset in range(0, len(data) - 15, 16):
-            key, value = struct.unpack_from("<QQ", data, offset)
-            if key == 9:  # AT_ENTRY
-                return value - entry
-        return 0
-
     def describe(self, symbol, kind):
         type_ = symbol.type.strip_typedefs()
         descriptor = (symbol.name, kind, symbol.line, str(symbol.type), holds_pointer(type_))
-        number = self.vars.get(descriptor)
-        if number is None:
-            number = self.vars[descriptor] = len(self.vars)
-            emit({"var": descriptor})
-        return number, symbol, type_
+        return self.vars.number(descriptor), symbol, type_
 
     def symbols_of(self, block, is_file_scope):
         found = []
@@ -312,7 +251,7 @@ class Tracer:
                 listed = self.blocks[key] = self.symbols_of(block, file_scope)
             for number, symbol, type_ in listed:
                 state, text = observe(symbol, frame, type_)
-                out.append([number, state] if text is None else [number, state, text])
+                out.append(observation(number, state, text))
         return out
 
     def frames(self):
@@ -405,7 +344,7 @@ class Tracer:
             return "finished"
         run("set args " + shlex.join(self.config["args"]))
         run("starti")
-        self.bias = self.load_bias()
+        self.bias = load_bias(self.config["binary"], gdb.selected_inferior().pid)
         for address, hits in self.config["spots"]:
             if hits > 0:
                 self.spots[address] = [gdb.Breakpoint("*%d" % (address + self.bias), internal=True), hits]
@@ -449,7 +388,7 @@ class Tracer:
         self.start()
         if self.ended():
             raise BadProgram("ended before main")
-        self.bias = self.load_bias()
+        self.bias = load_bias(self.config["binary"], gdb.selected_inferior().pid)
         frame = gdb.newest_frame()
         while frame.type() == gdb.INLINE_FRAME:
             frame = frame.older()
@@ -479,36 +418,13 @@ class Tracer:
                 return "finished"
 
 
-def answer(config):
-    tracer = Tracer(config)
-    try:
-        emit({"end": tracer.look() if "spots" in config else tracer.trace()})
-    except BadProgram as bad:
-        emit({"bad": str(bad)})
-    except NoDebugInfo as error:
-        emit({"binary": str(error)})
-    except BaseException as error:
-        emit({"error": "%s: %s" % (type(error).__name__, error), "trace": traceback.format_exc()})
-    OUT.flush()
-    tracer.close()
-
-
-def main():
+def tracer(config):
     global UNSIGNED
-    config = json.loads(os.environ["TRUELINE_TRACER"])
-    try:
+    if UNSIGNED is None:
         gdb.execute("set language c", to_string=True)
         UNSIGNED = gdb.parse_and_eval("(unsigned long)0").type
         gdb.execute("set language auto", to_string=True)
-        if config.get("resident"):
-            for line in os.fdopen(QUESTIONS):
-                answer(json.loads(line))
-        else:
-            answer(config)
-    except BaseException as error:
-        emit({"error": "%s: %s" % (type(error).__name__, error), "trace": traceback.format_exc()})
-    OUT.flush()
-    os._exit(0)
+    return Tracer(config)
 
 
-main()
+serve(tracer)

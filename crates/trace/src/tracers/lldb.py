@@ -1,51 +1,16 @@
-"""Steps a program inside lldb and writes what lldb shows as JSON Lines to the original standard output.
+"""Steps a program inside lldb and writes what lldb shows; shared.py says how it is asked and what it writes.
 
-Same configuration and same lines as gdb.py; loaded with `command script import`.
+Loaded with `command script import`.
 """
-import json
 import os
-import struct
-import traceback
+import sys
 
 import lldb
 
-LEAVES = 256  # scalars of one aggregate that are rendered; the rest is `...`
+sys.path.insert(0, os.environ["TRUELINE_TRACER_DIR"])
+from shared import LEAVES, BadProgram, Variables, emit, float_text, load_bias, observation, serve
+
 SPAWNERS = ("fork", "vfork", "_Fork", "clone", "clone3", "posix_spawn", "posix_spawnp", "pthread_create")
-
-# lldb's chatter and the program's output go nowhere; only our lines reach the reader. A dup is not inherited.
-OUT = os.fdopen(os.dup(1), "w", buffering=1 << 16)
-QUESTIONS = os.dup(0)
-null = os.open("/dev/null", os.O_RDWR)
-for standard in (0, 1, 2):
-    os.dup2(null, standard)
-
-
-def emit(record):
-    OUT.write(json.dumps(record, separators=(",", ":")))
-    OUT.write("\n")
-
-
-def float_text(value, size):
-    """Shortest decimal that reads back, spelled as Rust's Debug does."""
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "inf" if value > 0 else "-inf"
-    text = repr(value)
-    if size == 4:
-        for precision in range(1, 18):
-            short = "%.*g" % (precision, value)
-            if struct.pack("f", float(short)) == struct.pack("f", value):
-                text = repr(float(short))
-                break
-    if "e" in text:
-        mantissa, exponent = text.split("e")
-        return "%se%d" % (mantissa, int(exponent))
-    return text
-
-
-class BadProgram(Exception):
-    pass
 
 
 class Unreadable(Exception):
@@ -143,7 +108,7 @@ class Tracer:
     def __init__(self, config):
         self.config = config
         self.user = set(config["user_files"])
-        self.vars = {}       # descriptor -> id
+        self.vars = Variables()
         self.pointers = {}   # type name -> holds a pointer
         self.debugger = None
         self.process = None
@@ -185,17 +150,6 @@ class Tracer:
         if error.Fail() or not self.process.IsValid():
             raise RuntimeError("lldb does not start the program: %s" % error.GetCString())
 
-    def load_bias(self):
-        with open(self.config["binary"], "rb") as elf:
-            entry = struct.unpack_from("<Q", elf.read(64), 24)[0]
-        with open("/proc/%d/auxv" % self.process.GetProcessID(), "rb") as auxv:
-            data = auxv.read()
-        for offset in range(0, len(data) - 15, 16):
-            key, value = struct.unpack_from("<QQ", data, offset)
-            if key == 9:  # AT_ENTRY
-                return value - entry
-        return 0
-
     def observe(self, value):
         try:
             check(value)
@@ -217,11 +171,7 @@ class Tracer:
             pointer = self.pointers[type_name] = holds_pointer(value.GetType())
         name = (value.GetName() or "").removeprefix("::")
         descriptor = (name, kind, value.GetDeclaration().GetLine(), type_name, pointer)
-        number = self.vars.get(descriptor)
-        if number is None:
-            number = self.vars[descriptor] = len(self.vars)
-            emit({"var": descriptor})
-        return number
+        return self.vars.number(descriptor)
 
     def variables(self, frame):
         out = []
@@ -237,7 +187,7 @@ class Tracer:
                     continue
             number = self.describe(value, kind)
             state, text = self.observe(value)
-            out.append([number, state] if text is None else [number, state, text])
+            out.append(observation(number, state, text))
         return out
 
     def frames(self, thread):
@@ -354,7 +304,7 @@ class Tracer:
         self.launch()
         if self.ended():
             return "finished"
-        self.bias = self.load_bias()
+        self.bias = load_bias(self.config["binary"], self.process.GetProcessID())
         while not self.ended():
             thread = self.process.GetSelectedThread()
             pc = thread.GetFrameAtIndex(0).GetPC() - self.bias
@@ -405,7 +355,7 @@ class Tracer:
         self.guard_exit()
         for name in SPAWNERS:
             self.guards.add(self.target.BreakpointCreateByName(name).GetID())
-        self.bias = self.load_bias()
+        self.bias = load_bias(self.config["binary"], self.process.GetProcessID())
         steps = 0
         while True:
             frame = thread.GetFrameAtIndex(0)
@@ -429,29 +379,4 @@ class Tracer:
                 return "finished"
 
 
-def answer(config):
-    tracer = Tracer(config)
-    try:
-        emit({"end": tracer.look() if "spots" in config else tracer.trace()})
-    except BadProgram as bad:
-        emit({"bad": str(bad)})
-    except BaseException as error:
-        emit({"error": "%s: %s" % (type(error).__name__, error), "trace": traceback.format_exc()})
-    OUT.flush()
-    try:
-        tracer.close()
-    except BaseException:
-        pass
-
-
-def main():
-    config = json.loads(os.environ["TRUELINE_TRACER"])
-    if config.get("resident"):
-        for line in os.fdopen(QUESTIONS):
-            answer(json.loads(line))
-    else:
-        answer(config)
-    os._exit(0)
-
-
-main()
+serve(Tracer)
