@@ -4,10 +4,11 @@ use crate::event::{Event, Reporter, Totals};
 use crate::plan::{Mutate, NoProgram, Plan};
 use crate::program::{Progress, Specimen};
 use crate::tally::Tally;
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use trueline_check::{CheckError, CheckOptions, Checker};
 use trueline_explain::Readers;
@@ -335,7 +336,7 @@ impl Campaign<'_> {
     }
 
     pub(crate) fn warn_once(&self, message: &str) {
-        let mut warned = self.warned.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut warned = self.warned.lock();
         // A campaign of a week must not remember every message.
         if warned.len() < 1000 && warned.insert(message.to_owned()) {
             drop(warned);
@@ -344,7 +345,7 @@ impl Campaign<'_> {
     }
 
     pub(crate) fn first_of_class(&self, class: &str) -> bool {
-        self.classes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(class.to_owned())
+        self.classes.lock().insert(class.to_owned())
     }
 
     pub(crate) fn count_unit(&self, result: UnitResult) {

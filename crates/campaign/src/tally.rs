@@ -1,8 +1,8 @@
 //! How often each class was shown to the other readers, so that the thousandth copy of one complaint does
 //! not cost what the first did.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Mutex;
 
 /// A class counts as confirmed after this many, and later ones are taken on its word.
 const ENOUGH: u32 = 2;
@@ -37,7 +37,7 @@ pub struct Tally(Mutex<HashMap<String, ClassCounts>>);
 
 impl Tally {
     fn with<T>(&self, class: &str, f: impl FnOnce(&mut ClassCounts) -> T) -> T {
-        let mut entries = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut entries = self.0.lock();
         f(entries.entry(class.to_owned()).or_default())
     }
 

@@ -5,9 +5,10 @@ use crate::codegen;
 use crate::debuginfo::DebugInfo;
 use crate::witness::{Record, Summons};
 use crate::{Behaviour, CheckError, facts};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{
@@ -359,7 +360,7 @@ impl Checker {
             let uninitialised = facts::uninitialised(binary, &ground.user_files);
             marked = OptimizedFacts { uninitialised, ..(*optimized_facts).clone() };
             case.optimized_facts = &marked;
-            record = ground.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            record = ground.watched.lock();
             let watched = record.complete(&ground.info, &ground.binary, &ground.args, &self.options.limits, asked);
             watched.map_err(|e| CheckError::Trace(e.into()))?;
             case.witness = &*record;

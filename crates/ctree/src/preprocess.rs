@@ -2,8 +2,8 @@
 //! does not parse in the other compiler, since each header asks which compiler reads it; so headers are
 //! replaced by small ones of our own that declare the same things plainly.
 
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use trueline_model::Program;
 use trueline_toolchain::{Compiler, Job, JobError, Limits, Scratch};
 
@@ -36,7 +36,7 @@ pub struct StubHeaders {
 }
 
 impl StubHeaders {
-    /// Writes them out.
+    /// Writes the headers to a directory that vanishes with this value.
     pub fn write() -> std::io::Result<Self> {
         let scratch = Scratch::new()?;
         for (name, text) in STUBS {
@@ -48,7 +48,7 @@ impl StubHeaders {
     /// One directory for all users of the moment: made by the first, removed with the last.
     pub fn shared() -> Result<std::sync::Arc<Self>, String> {
         static SHARED: Mutex<std::sync::Weak<StubHeaders>> = Mutex::new(std::sync::Weak::new());
-        let mut slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = SHARED.lock();
         if let Some(stubs) = slot.upgrade() {
             return Ok(stubs);
         }
@@ -57,7 +57,7 @@ impl StubHeaders {
         Ok(stubs)
     }
 
-    /// The directory.
+    /// The directory that holds the headers.
     pub fn path(&self) -> &Path {
         self.scratch.path()
     }
@@ -74,7 +74,7 @@ pub enum PreprocessError {
     /// The preprocessor refused it.
     #[error("{name} cannot be preprocessed with the stub headers: {message}")]
     Refused {
-        /// The program.
+        /// The program that was to be preprocessed.
         name: String,
         /// What the preprocessor said.
         message: String,

@@ -19,11 +19,11 @@ pub enum ParseError {
     /// The text is not C that the front end accepts.
     #[error("{name}:{line}:{column}: {message}")]
     Syntax {
-        /// File name.
+        /// Name of the file that was parsed.
         name: String,
-        /// Line.
+        /// Line of the first complaint.
         line: u32,
-        /// Column.
+        /// Column of the first complaint.
         column: u32,
         /// The front end's words.
         message: String,
@@ -44,13 +44,13 @@ pub struct Unit {
 /// A call in the text.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The call expression.
+    /// The expression that is the call.
     pub node: NodeId,
     /// Name of the function, when it is called by name.
     pub callee: Option<String>,
     /// Its declaration, when it is called by name.
     pub decl: Option<DeclId>,
-    /// The arguments.
+    /// The arguments that are passed, in order.
     pub arguments: Vec<NodeId>,
 }
 
@@ -125,12 +125,12 @@ fn front_end_flags(cflags: &[String]) -> Vec<String> {
 }
 
 impl Unit {
-    /// File name.
+    /// The name of the file it was parsed from.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole text.
+    /// The whole text that was parsed.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -140,7 +140,7 @@ impl Unit {
         &self.text[self.node(node).span.range()]
     }
 
-    /// A node.
+    /// A node by its number.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.tables.nodes[id.0 as usize]
     }
@@ -155,7 +155,7 @@ impl Unit {
         &self.tables.roots
     }
 
-    /// A declaration.
+    /// A declaration by its number.
     pub fn decl(&self, id: DeclId) -> &Decl {
         &self.tables.decls[id.0 as usize]
     }
@@ -165,12 +165,12 @@ impl Unit {
         self.tables.decls.iter().enumerate().map(|(i, decl)| (DeclId(i as u32), decl))
     }
 
-    /// A type.
+    /// A type by its number.
     pub fn ty(&self, id: TypeId) -> &Type {
         &self.tables.types[id.0 as usize]
     }
 
-    /// A record.
+    /// A record by its number.
     pub fn record(&self, id: RecordId) -> &Record {
         &self.tables.records[id.0 as usize]
     }
@@ -259,7 +259,7 @@ impl Unit {
         id
     }
 
-    /// Every call.
+    /// Every call in the unit, with what it calls.
     pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
         self.nodes().filter(|(_, n)| n.kind == NodeKind::Call).map(|(id, node)| {
             let decl = node.children.first().and_then(|&callee| match self.node(self.peel(callee)).kind {

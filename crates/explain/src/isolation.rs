@@ -4,6 +4,7 @@
 use crate::explainer::Explained;
 use std::fmt::Write as _;
 use trueline_model::{CompilerKind, Fault, Language, Origin, PassRole, Verdict};
+use trueline_toolchain::quote;
 use trueline_triage::source_of;
 
 /// The source files of the pass behind a finding.
@@ -25,12 +26,12 @@ pub fn command(explained: &Explained, file: &str) -> Option<String> {
     if case.program.language != Language::C || !matches!(case.compiler.id.kind, CompilerKind::Gcc | CompilerKind::Clang) {
         return None;
     }
-    let mut command = format!("trueline isolate {} --target {} --opt={}", quoted(file), case.compiler.id.path.display(), case.opt);
+    let mut command = format!("trueline isolate {} --target {} --opt={}", quote(file), case.compiler.id.path.display(), case.opt);
     if matches!(case.fault, Fault::Violation(_)) {
         command.push_str(" --failure debug-info");
     }
     for flag in &case.program.cflags {
-        let _ = write!(command, " {}", quoted(&format!("--cflag={flag}")));
+        let _ = write!(command, " {}", quote(&format!("--cflag={flag}")));
     }
     Some(command)
 }
@@ -59,9 +60,4 @@ pub fn markdown(explained: &Explained, file: &str) -> String {
         let _ = write!(text, "\n{why}:\n\n```\n{command}\n```");
     }
     text
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

@@ -4,9 +4,10 @@
 //! share their compilations. A [`Sought`] fault turns it into the probe of a search.
 
 use crate::error::ExplainError;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use trueline_check::{Behaviour, BuildExtent, CheckError, CheckOptions, CheckRun, Checker, Compilation, Reference, Strictness};
 use trueline_model::{EngineKind, Fault, Invariant, OptLevel, Policy, Program, Violation};
@@ -119,14 +120,14 @@ impl Judge {
 
     /// The -O0 side for a compiler, made once.
     pub fn reference(&self, compiler: &Compiler) -> Arc<Result<Reference, String>> {
-        let mut references = self.references.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut references = self.references.lock();
         let make = || Arc::new(self.checker.reference(&self.program, compiler).map_err(|e| e.to_string()));
         Arc::clone(references.entry(compiler.id.path.clone()).or_insert_with(make))
     }
 
     /// How the -O0 build of a compiler behaves, asked once.
     fn behaviour(&self, compiler: &Compiler) -> Result<Behaviour, String> {
-        let mut behaviours = self.behaviours.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut behaviours = self.behaviours.lock();
         let make = || self.checker.expected_behaviour(&self.program, compiler).map_err(|e| e.to_string());
         behaviours.entry(compiler.id.path.clone()).or_insert_with(make).clone()
     }
@@ -138,11 +139,11 @@ impl Judge {
 
     fn judge_to(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Arc<Judged>, ProbeError> {
         let key = (setting.compiler.id.path.clone(), setting.opt, flags.to_vec(), depth);
-        if let Some(known) = self.judged.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&key) {
+        if let Some(known) = self.judged.lock().get(&key) {
             return Ok(Arc::clone(known));
         }
         let judged = Arc::new(self.build_and_look(depth, setting, flags)?);
-        self.judged.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(key, Arc::clone(&judged));
+        self.judged.lock().insert(key, Arc::clone(&judged));
         Ok(judged)
     }
 

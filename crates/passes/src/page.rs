@@ -3,6 +3,7 @@
 
 use crate::picture::Node;
 use crate::report::{FileReport, UpdateError};
+use html_escape::encode_double_quoted_attribute as escape;
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:1500px;padding:0 1rem;color:#1c2530;background:#fbfbfa}\
@@ -11,11 +12,6 @@ code,text{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px}dl{di
 dt{color:#667}dd{margin:0}.graphs{display:flex;gap:1.5rem;flex-wrap:wrap;align-items:flex-start}figure{margin:0;overflow:auto;max-width:100%}\
 figcaption{color:#667;margin:.3rem 0}rect.block{fill:#fff;stroke:#9aa5b1}rect.mark{fill:#ffe9a8}path{fill:none;stroke:#6b7785}.line{fill:#8a94a0}\
 @media(prefers-color-scheme:dark){body{background:#15191e;color:#dde3ea}rect.block{fill:#1d232a;stroke:#56616d}text{fill:#dde3ea}rect.mark{fill:#6a4e00}}";
-
-/// Escapes text for HTML.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
 
 /// The whole page.
 pub fn page(reports: &[FileReport]) -> String {

@@ -3,10 +3,11 @@
 
 use crate::archive::{Archives, Recognised, code_at};
 use object::{Object, ObjectSymbol, ReadCache};
+use parking_lot::Mutex;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// The names of a library's functions by address.
 #[derive(Debug, Default)]
@@ -23,7 +24,7 @@ impl Symbols {
     pub fn of(library: &Path) -> Arc<Self> {
         static KNOWN: OnceLock<Mutex<HashMap<std::path::PathBuf, Arc<Symbols>>>> = OnceLock::new();
         let known = KNOWN.get_or_init(Mutex::default);
-        let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = known.lock();
         Arc::clone(known.entry(library.to_owned()).or_insert_with(|| Arc::new(Self::read(library).unwrap_or_default())))
     }
 
@@ -51,7 +52,7 @@ impl Symbols {
         if archives.is_empty() || function == 0 {
             return None;
         }
-        let mut recognised = self.recognised.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut recognised = self.recognised.lock();
         let found = recognised.entry(function).or_insert_with(|| {
             const LONGEST: usize = 1 << 18;
             archives.recognise(&code_at(&self.library, function, LONGEST)?)

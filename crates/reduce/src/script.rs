@@ -1,5 +1,7 @@
 //! `interesting.sh`: the question a reducer asks, as a script that others can run.
 
+use trueline_toolchain::quote;
+
 /// What a program must be, apart from showing the fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Demand {
@@ -32,7 +34,6 @@ pub struct ScriptSpec {
 /// The script's text. Cheap questions come first: does it compile, is it still valid under UBSan, ASan and
 /// MSan, does it still show the same fault with the same pass behind it?
 pub fn interesting_script(spec: &ScriptSpec) -> String {
-    let quote = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
     let words = |list: &[String]| list.iter().map(quote).collect::<Vec<_>>().join(" ");
     let mut script = String::from(
         "#!/bin/sh\n# Exit 0 when the program in the working directory is valid and still shows the fault.\n\
@@ -76,7 +77,7 @@ mod tests {
             ..ScriptSpec::default()
         };
         let script = interesting_script(&spec);
-        assert!(script.contains("FILE='it'\\''s.c'"), "{script}");
+        assert!(script.contains("FILE=\"it's.c\""), "{script}");
         assert!(script.contains("'--cc' 'clang 16'"), "{script}");
         assert!(!script.contains("sanitize"), "no compiler with sanitizers, no such question: {script}");
     }

@@ -3,14 +3,11 @@
 use crate::debug::{Coverage, DebugInfo};
 use crate::flow::Graph;
 use crate::report::Report;
+use html_escape::encode_double_quoted_attribute as escape;
 use iced_x86::{Formatter, IntelFormatter};
 use std::fmt::Write as _;
 use trueline_machine::emulate::Code;
 use trueline_machine::image::{Image, ImageError};
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
 
 const STYLE: &str = "body{font:14px/1.4 system-ui,sans-serif;margin:2em;color:#222}table{border-collapse:collapse;margin:1em 0}\
 td,th{padding:2px 10px;border-bottom:1px solid #eee;text-align:left;vertical-align:top}code{font-family:ui-monospace,monospace}\

@@ -13,11 +13,11 @@ mod request;
 mod workshop;
 
 use page::Pages;
+use parking_lot::Mutex;
 use request::{Target, target_of};
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tiny_http::{Header, Response, Server as Http};
@@ -30,9 +30,9 @@ pub enum ServeError {
     /// The address is taken or not ours.
     #[error("cannot listen on {address}: {reason}; choose another with --listen")]
     Listen {
-        /// The address.
+        /// The address that was asked for.
         address: SocketAddr,
-        /// Why.
+        /// Why it cannot listen there.
         reason: String,
     },
     /// The campaign cannot be read.
@@ -55,7 +55,7 @@ pub struct Server {
     reach: Reach,
 }
 
-/// Who may ask.
+/// Who may ask this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Requests must name the loopback host.
@@ -73,7 +73,7 @@ impl Server {
         Ok(Self { http, pages: Mutex::new(pages), workshop: Workshop::default(), db: db.to_owned(), reach })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub fn address(&self) -> Option<SocketAddr> {
         self.http.server_addr().to_ip()
     }
@@ -92,7 +92,7 @@ impl Server {
 
     fn answer(&self, request: &tiny_http::Request) -> Response<io::Cursor<Vec<u8>>> {
         let host = request.headers().iter().find(|h| h.field.equiv("Host")).map(|h| h.value.as_str());
-        let mut pages = self.pages.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut pages = self.pages.lock();
         let result = match target_of(request.method(), host, request.url(), self.reach) {
             Target::Live => pages.live().map(|body| (200, "application/json", body)),
             Target::Script => Ok((200, "text/javascript", page::LIVE_SCRIPT.as_bytes().to_vec())),

@@ -2,9 +2,11 @@
 //! finding's binary before and after a repair. Each is what `trueline passes` and `trueline repair` write with
 //! `--html`, run as a child under limits when somebody asks; the page says with which command.
 
+use html_escape::encode_double_quoted_attribute as escape;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use trueline_model::{CompilerKind, FindingId, Language};
 use trueline_store::Store;
@@ -49,7 +51,7 @@ const KEPT: usize = 200;
 impl Workshop {
     /// The page, or one that says to wait for it.
     pub(crate) fn page(&self, db: &Path, id: FindingId, view: View) -> Arc<String> {
-        let mut pages = self.pages.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut pages = self.pages.lock();
         match pages.get(&(id, view)) {
             Some(State::Made(page)) => return Arc::clone(page),
             Some(State::Making) => {}
@@ -60,10 +62,10 @@ impl Workshop {
                 pages.insert((id, view), State::Making);
                 let (this, db) = (self.clone(), db.to_owned());
                 std::thread::spawn(move || {
-                    let turn = this.bench.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let turn = this.bench.lock();
                     let page = make(&db, id, view).unwrap_or_else(|reason| note(id, "There is no such page for this finding", &reason, ""));
                     drop(turn);
-                    this.pages.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert((id, view), State::Made(Arc::new(page)));
+                    this.pages.lock().insert((id, view), State::Made(Arc::new(page)));
                 });
             }
         }
@@ -74,10 +76,6 @@ impl Workshop {
             "<meta http-equiv=\"refresh\" content=\"1\">",
         ))
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn note(id: FindingId, title: &str, text: &str, head: &str) -> String {

@@ -1,11 +1,12 @@
 //! The batch script that every task of the array runs.
 
 use std::path::Path;
+use trueline_toolchain::quote;
 
 /// Writes the script. `command` is the hunt without shard and database, one word per element; paths must
 /// mean the same on every node.
 pub(crate) fn batch_script(directory: &Path, command: &[String], shards: u32) -> String {
-    let dir = quote(&directory.to_string_lossy());
+    let dir = quote(directory);
     let program = quote(&command[0]);
     let hunt: Vec<String> = command.iter().map(|word| quote(word)).collect();
     let hunt = hunt.join(" ");
@@ -38,10 +39,6 @@ exit $code
     )
 }
 
-fn quote(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,7 +46,7 @@ mod tests {
     #[test]
     fn words_reach_the_shell_unharmed() {
         let script = batch_script(Path::new("/shared/it's here"), &["/opt/trueline".into(), "hunt".into(), "--opt=-O2,-Og".into()], 8);
-        assert!(script.contains(r"shared='/shared/it'\''s here'"));
-        assert!(script.contains(r#"'/opt/trueline' 'hunt' '--opt=-O2,-Og' --shard "$shard/8""#));
+        assert!(script.contains("shared=\"/shared/it's here\""));
+        assert!(script.contains(r#"/opt/trueline hunt --opt=-O2,-Og --shard "$shard/8""#));
     }
 }

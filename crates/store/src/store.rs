@@ -1,9 +1,9 @@
 //! Opening a database, and the few calls everything else goes through.
 
 use crate::{StoreError, schema};
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trueline_model::{CompilerId, Language};
 
@@ -16,15 +16,15 @@ const BUSY: Duration = Duration::from_secs(30);
 pub struct ProgramKey {
     /// Name of the source: `weave`, `csmith`…
     pub source: String,
-    /// Its number there.
+    /// Its number in that source.
     pub seed: u64,
     /// 0 for the program itself, otherwise the number of a mutant.
     pub mutation: u32,
-    /// The language.
+    /// The language it is written in.
     pub language: Language,
 }
 
-/// A campaign database.
+/// A campaign database, open for reading and writing.
 #[derive(Debug)]
 pub struct Store {
     connection: Mutex<Connection>,
@@ -86,7 +86,7 @@ impl Store {
         &self.path
     }
 
-    /// Runs one read.
+    /// Runs one read, with errors told as this crate's.
     pub(crate) fn with<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         read(&self.lock()).map_err(|e| StoreError::from_sql(&self.path, e))
     }
@@ -103,12 +103,12 @@ impl Store {
 
     /// A panic in one worker must not take the database from the others: rusqlite rolls back on drop.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.connection.lock()
     }
 
     /// The number of this process in the database, written down at the first call.
     pub(crate) fn process(&self) -> Result<i64, StoreError> {
-        let mut known = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.process.lock();
         if let Some(id) = *known {
             return Ok(id);
         }

@@ -7,6 +7,7 @@
 use crate::confine::{Cell, Confinement};
 use crate::pipes::{Collected, collect};
 use crate::session;
+use crate::shell::quote;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -66,10 +67,10 @@ pub enum Exit {
     Stopped,
 }
 
-/// A finished child.
+/// How a child ended and what it left.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How it ended.
+    /// Whether it exited, was killed or hit a limit.
     pub exit: Exit,
     /// What it wrote to standard output (empty when streamed).
     pub stdout: Vec<u8>,
@@ -77,7 +78,7 @@ pub struct Outcome {
     pub stderr: Vec<u8>,
     /// CPU time of the child and the children it waited for, user and system.
     pub cpu: Duration,
-    /// Wall-clock time.
+    /// How long it took by the clock.
     pub wall: Duration,
     /// Largest resident set in bytes.
     pub max_rss: u64,
@@ -106,23 +107,23 @@ pub enum JobError {
     /// It could not be started.
     #[error("cannot start `{program}`: {source}")]
     Spawn {
-        /// The program.
+        /// The program that could not be started.
         program: PathBuf,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// Talking to it failed.
     #[error("cannot talk to `{program}`: {source}")]
     Pipe {
-        /// The program.
+        /// The program that does not listen or answer.
         program: PathBuf,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// It was killed, and not by us: says nothing about the program, and is worth another try.
     #[error("`{program}` was killed (signal 9), as the kernel does when memory is short; try again")]
     Killed {
-        /// The program.
+        /// The program that somebody else killed.
         program: PathBuf,
     },
 }
@@ -158,13 +159,13 @@ impl Job {
         }
     }
 
-    /// Adds one argument.
+    /// Adds one argument behind those that are there.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
     }
 
-    /// Adds arguments.
+    /// Adds arguments behind those that are there.
     pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
         self
@@ -214,7 +215,7 @@ impl Job {
         self
     }
 
-    /// Sets the limits.
+    /// Sets the limits that the child runs under.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
@@ -543,12 +544,6 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-fn quote(word: &OsStr) -> String {
-    let word = word.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+,:@%^".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -647,6 +642,6 @@ mod tests {
     #[test]
     fn command_lines_can_be_pasted_into_a_shell() {
         let line = Job::new("cc").args(["-DX=a b", "it's"]).command_line();
-        assert_eq!(line, r"cc '-DX=a b' 'it'\''s'");
+        assert_eq!(line, "cc '-DX=a b' \"it's\"");
     }
 }

@@ -16,6 +16,7 @@ mod pipes;
 mod private_root;
 mod scratch;
 mod session;
+mod shell;
 mod tool;
 mod usage;
 
@@ -25,5 +26,6 @@ pub use doctor::{Diagnosis, REQUIREMENTS, Requirement, diagnose};
 pub use job::{Exit, Job, JobError, Limits, Outcome, Traced};
 pub use private_root::{FetchOptions, PrivateRoot, PrivateRootError, PrivateRoots};
 pub use scratch::{Scratch, sweep_stale};
+pub use shell::quote;
 pub use tool::{Compiler, Launcher, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers, installed_optimizers};
 pub use usage::cpu_time;

@@ -8,10 +8,11 @@
 use crate::compile::CompileRequest;
 use crate::tool::{Compiler, Launcher};
 use crate::{Job, JobError, Limits};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 use trueline_model::CompilerKind;
 
 /// A compiler and all of its flags: drivers add objects for some of them (`-Ofast` brings `crtfastmath.o`).
@@ -45,12 +46,12 @@ pub(crate) fn is_direct(compiler: &Compiler, request: &CompileRequest) -> bool {
 /// The linker's recipe, learned from the driver with an object that is there; `None` when its answer is not understood.
 pub(crate) fn recipe(compiler: &Compiler, request: &CompileRequest, object: &Path) -> Option<Arc<Recipe>> {
     let key = key(compiler, request);
-    if let Some(known) = RECIPES.lock().expect("no panic inside").get(&key) {
+    if let Some(known) = RECIPES.lock().get(&key) {
         return known.clone();
     }
     // A driver that could not be asked is asked again for the next program.
     let learned = learn(compiler, &key.1, object, &request.output).ok()?.map(Arc::new);
-    RECIPES.lock().expect("no panic inside").insert(key, learned.clone());
+    RECIPES.lock().insert(key, learned.clone());
     learned
 }
 
@@ -108,7 +109,7 @@ fn key(compiler: &Compiler, request: &CompileRequest) -> Key {
 }
 
 fn known(key: &Key) -> Option<bool> {
-    RECIPES.lock().expect("no panic inside").get(key).map(Option::is_some)
+    RECIPES.lock().get(key).map(Option::is_some)
 }
 
 /// Flags that end before the link, add inputs to compile, or write files named after the output.

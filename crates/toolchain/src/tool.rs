@@ -1,21 +1,22 @@
 //! Finding tools: by name on PATH or by explicit path, with their versions.
 
 use crate::{Job, Limits, PrivateRoots};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use trueline_model::{CompilerId, CompilerKind};
 
 /// The tools we know by name, compilers apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ToolKind {
-    /// The GNU debugger.
+    /// The GNU debugger, `gdb`.
     Gdb,
-    /// LLVM's debugger.
+    /// LLVM's debugger, `lldb` or `lldb-N`.
     Lldb,
-    /// LLVM's optimizer driver.
+    /// LLVM's optimizer driver, `opt-N`.
     Opt,
     /// The random program generator csmith.
     Csmith,
@@ -31,9 +32,9 @@ pub enum ToolKind {
     Z3,
     /// CompCert, for its reference interpreter.
     Ccomp,
-    /// Valgrind.
+    /// Valgrind, for programs that others wrote.
     Valgrind,
-    /// LLVM's DWARF dumper.
+    /// LLVM's DWARF dumper, `llvm-dwarfdump-N`.
     LlvmDwarfdump,
 }
 
@@ -108,7 +109,7 @@ pub enum ToolError {
     Missing {
         /// The name asked for.
         name: String,
-        /// What brings it.
+        /// The command or package that brings it.
         advice: String,
     },
     /// It is there but does not say its version.
@@ -116,7 +117,7 @@ pub enum ToolError {
     Broken {
         /// Where it was found.
         path: PathBuf,
-        /// What went wrong.
+        /// What went wrong when it was run.
         reason: String,
     },
 }
@@ -149,11 +150,11 @@ pub struct Launcher {
 /// A tool that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// What it is.
+    /// What sort of tool it is.
     pub kind: ToolKind,
-    /// Where it is.
+    /// Where it is on the disk.
     pub path: PathBuf,
-    /// Its version, `13.1`.
+    /// Its version, such as `13.1`.
     pub version: String,
 }
 
@@ -172,7 +173,7 @@ impl Tool {
 /// A compiler that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiler {
-    /// Path, family, version.
+    /// Its path, family and version.
     pub id: CompilerId,
     /// How it is started.
     pub launcher: Launcher,
@@ -311,7 +312,7 @@ fn versioned(name: &str) -> BTreeMap<u32, PathBuf> {
 fn banner_of(path: &Path) -> Result<Arc<str>, ToolError> {
     static BANNERS: OnceLock<Mutex<BTreeMap<PathBuf, Arc<str>>>> = OnceLock::new();
     let banners = BANNERS.get_or_init(Mutex::default);
-    if let Some(banner) = banners.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(path) {
+    if let Some(banner) = banners.lock().get(path) {
         return Ok(Arc::clone(banner));
     }
     let broken = |reason: String| ToolError::Broken { path: path.to_owned(), reason };
@@ -324,7 +325,7 @@ fn banner_of(path: &Path) -> Result<Arc<str>, ToolError> {
         return Err(broken(format!("`{} --version` failed: {}", path.display(), text.lines().next().unwrap_or("no output"))));
     }
     let banner: Arc<str> = Arc::from(text.as_str());
-    banners.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(path.to_owned(), Arc::clone(&banner));
+    banners.lock().insert(path.to_owned(), Arc::clone(&banner));
     Ok(banner)
 }
 

@@ -12,6 +12,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, Invariant, OptLevel, PassRole, Program, Reading, Verdict, Violation};
+use trueline_toolchain::quote;
 
 /// Everything a draft is made of.
 pub struct Draft<'a> {
@@ -96,7 +97,7 @@ fn flags(draft: &Draft<'_>) -> String {
     };
     let mut flags = own;
     for flag in &draft.program.cflags {
-        let _ = write!(flags, " '{}'", flag.replace('\'', "'\\''"));
+        let _ = write!(flags, " {}", quote(flag));
     }
     flags
 }

@@ -1,7 +1,7 @@
 //! The one question that all searches ask, and the cache that keeps them from asking it twice.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trueline_model::OptLevel;
 use trueline_toolchain::Compiler;
@@ -88,12 +88,12 @@ impl<'a> CachedProbe<'a> {
 impl Probe for CachedProbe<'_> {
     fn probe(&self, setting: &Setting, flags: &[String]) -> Result<Probed, ProbeError> {
         let key = (setting.compiler.id.path.clone(), setting.opt, flags.to_vec());
-        if let Some(known) = self.answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&key) {
+        if let Some(known) = self.answers.lock().get(&key) {
             return Ok(known.clone());
         }
         self.count_build();
         let probed = self.inner.probe(setting, flags)?;
-        self.answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(key, probed.clone());
+        self.answers.lock().insert(key, probed.clone());
         Ok(probed)
     }
 

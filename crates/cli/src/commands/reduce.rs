@@ -92,10 +92,10 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let time = Duration::from_secs(args.time);
     let terminal = std::io::stderr().is_terminal() && !args.json;
-    let last = std::sync::Mutex::new(String::new());
+    let last = parking_lot::Mutex::new(String::new());
     // Whatever happens next (a key, a crash of the tool), the best so far is in the output already.
     let watch = |progress: &Progress<'_>| {
-        let mut last = last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut last = last.lock();
         if *last != progress.text && progress.lines <= progress.from && write_whole(&output, progress.text).is_ok() {
             progress.text.clone_into(&mut last);
         }

@@ -69,7 +69,7 @@ fn line_of(step: &Step) -> String {
     format!("{:>6}  {place:<20} {:#010x}  {:<24} {}", step.step, step.pc, stack.join(" ← "), vars.join(" "))
 }
 
-/// Runs the command.
+/// Traces one build and prints every stop.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let is_source = Language::of_path(&args.file).is_some();
     let policy = args.tracing.policy()?;

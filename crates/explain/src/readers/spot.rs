@@ -4,9 +4,10 @@
 //! nothing, so that every finding can say who sees it.
 
 use super::Question;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use trueline_model::{EngineKind, FrameKind, Invariant, Observation, Reader, Reading, Step, Variable, Violation};
 use trueline_trace::{DebuggerPool, Spot, SpotRequest};
 
@@ -180,7 +181,7 @@ impl Debugger {
     }
 
     fn with_habit<T>(&self, class: &str, f: impl FnOnce(&mut Habit) -> T) -> T {
-        let mut habits = self.habits.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut habits = self.habits.lock();
         f(habits.entry(class.to_owned()).or_default())
     }
 }

@@ -1,14 +1,10 @@
 //! Plots as SVG text. A few hundred lines of a plotting library for four bar charts would weigh more than
 //! this; text is escaped here because SVG goes into pages as it is.
 
+use html_escape::encode_double_quoted_attribute as escape;
 use std::fmt::Write;
 
 const WIDTH: f64 = 560.0;
-
-/// Text for inside SVG.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
 
 /// One bar: label, all findings, distinct ones.
 pub type Bar = (String, u64, u64);

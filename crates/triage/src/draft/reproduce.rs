@@ -7,6 +7,7 @@
 use super::{Draft, compiler_name, crash_key, describe, flags, shown_file};
 use std::fmt::Write as _;
 use trueline_model::{Fault, Invariant, Reader, Violation};
+use trueline_toolchain::quote;
 
 /// What every script for a violation does, given the variables in front of it.
 const VIOLATION: &str = include_str!("violation.sh");
@@ -106,9 +107,4 @@ fn allowed(violation: &Violation) -> &str {
 fn is_seen_by_lldb_only(draft: &Draft<'_>) -> bool {
     let sees = |reader: Reader| draft.readings.iter().any(|r| r.reader == reader && r.sees == Some(true));
     sees(Reader::Lldb) && !sees(Reader::Gdb)
-}
-
-/// A word for the shell.
-fn quote(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -8,19 +8,8 @@ use std::fmt::Write;
 
 /// Text for an attribute or an element; XML 1.0 has no way to write most control characters.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+    let writable = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
+    html_escape::encode_double_quoted_attribute(&text.chars().map(writable).collect::<String>()).into_owned()
 }
 
 fn case(out: &mut String, program: &str, run: &Run) {
@@ -47,7 +36,7 @@ fn case(out: &mut String, program: &str, run: &Run) {
     out.push_str("</testcase>\n");
 }
 
-/// The report.
+/// The whole report as XML.
 pub fn report(checked: &[Checked]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"trueline check\">\n");
     for program in checked {

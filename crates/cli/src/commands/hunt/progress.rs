@@ -1,8 +1,8 @@
 //! Reporters: a progress bar for people at a terminal, JSON Lines for programs.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 use std::io::Write;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use trueline_campaign::{Event, Plan, Reporter};
@@ -12,9 +12,9 @@ use trueline_model::Fault;
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[schemars(rename = "Hunt")]
 pub struct Line<'a> {
-    /// `trueline.hunt/1`.
+    /// The schema of every line.
     schema: &'static str,
-    /// What happened.
+    /// What happened in the campaign.
     #[serde(flatten)]
     event: &'a Event,
 }
@@ -128,7 +128,7 @@ impl Reporter for Bar {
                 }
             }
             Event::Warning { message } => {
-                let mut shown = self.warnings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut shown = self.warnings.lock();
                 *shown += 1;
                 if *shown <= MAX_WARNINGS {
                     self.bar.suspend(|| eprintln!("warning: {}", message.lines().next().unwrap_or("")));
