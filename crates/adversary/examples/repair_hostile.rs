@@ -108,7 +108,7 @@ fn hunt(options: &Options) -> Result<Tally, String> {
             for wrong in &findings.wrong {
                 written::write(&options.out, &program, wrong).map_err(|e| e.to_string())?;
             }
-            let mut total = total.lock();
+            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
             let line = serde_json::json!({"seed": seed, "tally": findings.tally});
             let mut file = std::fs::File::options().create(true).append(true).open(&ledger).map_err(|e| e.to_string())?;
             writeln!(file, "{line}").map_err(|e| e.to_string())?;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use trueline_model::{EngineKind, OptLevel};
 
-/// The file's name.
+/// The name of the file that is looked for.
 pub const FILE_NAME: &str = "trueline.toml";
 
 /// Defaults for the commands. Every key is optional; an unknown key is an error, since it is a typing mistake.
@@ -15,19 +15,19 @@ pub const FILE_NAME: &str = "trueline.toml";
 pub struct Config {
     /// Compilers, by name or path.
     pub cc: Vec<String>,
-    /// Optimization levels.
+    /// Optimization levels, as `--opt` takes them.
     pub opt: Vec<OptLevel>,
     /// Flags for every compilation of a program.
     pub cflags: Vec<String>,
-    /// Tracing engine.
+    /// The engine that traces, as `--engine` takes it.
     pub engine: Option<EngineKind>,
     /// Where hunts take programs from.
     pub generator: Option<String>,
     /// Workers of a hunt.
     pub jobs: Option<usize>,
-    /// The campaign's database.
+    /// The campaign's database, relative to the file.
     pub db: Option<PathBuf>,
-    /// Limits.
+    /// Limits on steps and time.
     pub limits: LimitsConfig,
 }
 
@@ -51,7 +51,7 @@ impl Config {
         }
     }
 
-    /// Reads one file.
+    /// Reads one file and checks its keys.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut config: Self = toml::from_str(&text).with_context(|| format!("{} is not a valid configuration", path.display()))?;

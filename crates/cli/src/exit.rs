@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// 128 + SIGPIPE.
+/// What a shell shows for a death by SIGPIPE: 128 and the signal's number.
 const READER_GONE: u8 = 141;
 
 /// Set when printing failed because nobody reads.

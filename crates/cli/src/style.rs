@@ -5,9 +5,9 @@ use std::io::IsTerminal;
 /// Whether output may carry escape sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Plain text.
+    /// Plain text without any colours.
     Plain,
-    /// ANSI colours.
+    /// Text with ANSI colours for a terminal.
     Coloured,
 }
 
@@ -29,7 +29,7 @@ impl Style {
         self.paint("1;31", text)
     }
 
-    /// For headings.
+    /// Text of headings, in bold.
     pub fn strong(self, text: &str) -> String {
         self.paint("1", text)
     }

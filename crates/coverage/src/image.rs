@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// compiler moved away from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// First address.
+    /// The first address of the range.
     pub start: u64,
     /// One past the last.
     pub end: u64,
@@ -19,7 +19,7 @@ pub struct Range {
 /// A loaded image. Addresses are those that the file states.
 #[derive(Debug)]
 pub struct Image {
-    /// Where it is.
+    /// Where the image is on the disk.
     pub path: PathBuf,
     /// The identity the linker gave it, in hexadecimal.
     pub build_id: Vec<u8>,
@@ -41,7 +41,7 @@ pub struct Image {
     pub exports: BTreeMap<u64, Export>,
 }
 
-/// An exported function.
+/// A function that the image exports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// The name as linked (mangled).
@@ -51,7 +51,7 @@ pub struct Export {
 }
 
 impl Image {
-    /// Reads one.
+    /// Reads an image from a file.
     pub fn load(path: &Path) -> Result<Self, CoverageError> {
         let bytes = std::fs::read(path).map_err(|source| CoverageError::Read { path: path.to_owned(), source })?;
         let unusable = |reason: &str| CoverageError::Unmappable { image: path.to_owned(), reason: reason.to_owned() };

@@ -23,5 +23,4 @@ pub use error::CoverageError;
 pub use gcov::GcovCoverage;
 #[doc(hidden)]
 pub use gcov::read_gcov_files;
-pub use plan::cache_dir;
-pub use stock::{Measurement, StockCoverage};
+pub use stock::StockCoverage;

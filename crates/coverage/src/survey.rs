@@ -11,7 +11,7 @@ use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic
 use rayon::prelude::*;
 use std::collections::VecDeque;
 
-/// What was found.
+/// What was found in an image's code.
 #[derive(Debug)]
 pub struct Survey {
     /// Block starts, ascending, each at an instruction of a range.
@@ -27,7 +27,7 @@ pub struct RangeFacts {
     pub files: Vec<String>,
     /// Function names passed beside a source file (`__FUNCTION__`), with repetitions.
     pub names: Vec<String>,
-    /// Direct call targets.
+    /// The functions it calls directly, by address.
     pub calls: Vec<u64>,
     /// Targets of jumps that leave the range, and whether the jump has a condition.
     pub leaps: Vec<(u64, Jump)>,
@@ -36,9 +36,9 @@ pub struct RangeFacts {
 /// Whether a jump has a condition: compilers never make a call of a conditional one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jump {
-    /// It has.
+    /// It has a condition and may fall through.
     Conditional,
-    /// It has none.
+    /// It has none and always jumps.
     Always,
 }
 
@@ -49,7 +49,7 @@ struct Walk {
     facts: RangeFacts,
 }
 
-/// Surveys an image.
+/// Surveys the code of an image, all ranges in parallel.
 pub fn survey(image: &Image) -> Survey {
     let walks: Vec<Walk> = image.ranges.par_iter().with_min_len(64).map(|&range| walk(image, range)).collect();
     let mut boundary = Bits::new(image.text.len());

@@ -101,7 +101,7 @@ impl Session {
         }
     }
 
-    /// The whole unit.
+    /// The cursor of the whole translation unit.
     pub(crate) fn root(&self) -> Cursor<'_> {
         // SAFETY: the unit lives as long as the cursor's lifetime says.
         Cursor { raw: unsafe { clang_getTranslationUnitCursor(self.unit) }, session: PhantomData }

@@ -36,24 +36,24 @@ pub enum Storage {
 pub enum Linkage {
     /// In an included file: known by name and type only.
     Header,
-    /// At file level.
+    /// Declared at the level of the file.
     File,
     /// In a function: its parameters and everything in blocks.
     Local,
 }
 
-/// A declaration.
+/// A declaration and everything that is known of the thing it declares.
 #[derive(Clone, Debug)]
 pub struct Decl {
     /// The name; empty for an unnamed parameter or record.
     pub name: String,
-    /// What it is.
+    /// What sort of thing it declares.
     pub kind: DeclKind,
-    /// Its type.
+    /// The type of what it declares.
     pub ty: TypeId,
-    /// Storage class.
+    /// The storage class that was written, or the default.
     pub storage: Storage,
-    /// Where it stands.
+    /// Where the declaration stands and who can see it.
     pub linkage: Linkage,
     /// True when it defines (has a body, reserves storage).
     pub definition: bool,
@@ -70,7 +70,7 @@ pub struct Decl {
     pub specifiers: Span,
     /// The name's own bytes.
     pub name_span: Span,
-    /// The initializer.
+    /// The expression or list that initializes it.
     pub init: Option<NodeId>,
     /// Where the name can be used, shadowing apart: from the end of the declarator to the end of the block.
     pub visible: Span,

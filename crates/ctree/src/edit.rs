@@ -41,7 +41,7 @@ pub struct Edits {
 }
 
 impl Edits {
-    /// No edits.
+    /// A list without any edits yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -65,13 +65,13 @@ impl Edits {
         self
     }
 
-    /// Replaces a range.
+    /// Replaces a range of bytes by a text.
     pub fn replace(&mut self, span: Span, text: impl Into<String>) -> &mut Self {
         self.replacements.push((span, text.into()));
         self
     }
 
-    /// Deletes a range.
+    /// Deletes a range of bytes.
     pub fn delete(&mut self, span: Span) -> &mut Self {
         self.replace(span, "")
     }
@@ -82,7 +82,7 @@ impl Edits {
         self.insert_after(span.end, close)
     }
 
-    /// The edited text.
+    /// The text with every edit done.
     pub fn apply(&self, text: &str) -> Result<String, EditError> {
         let replacements = self.outermost(text)?;
         let mut insertions: Vec<&Insertion> = self.insertions.iter().collect();

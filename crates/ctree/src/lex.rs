@@ -7,7 +7,7 @@ use crate::Span;
 pub enum TokenKind {
     /// An identifier or keyword.
     Word,
-    /// A number.
+    /// A number, integer or floating, with its suffix.
     Number,
     /// A string or character literal.
     Quoted,
@@ -15,14 +15,14 @@ pub enum TokenKind {
     Punct,
 }
 
-/// A token.
+/// A token of C and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'t> {
-    /// What it is.
+    /// What sort of token it is.
     pub kind: TokenKind,
-    /// Its bytes.
+    /// Its bytes as they are written.
     pub text: &'t str,
-    /// Where it is.
+    /// Where it is in the text.
     pub span: Span,
 }
 
@@ -111,7 +111,7 @@ fn measure(rest: &str) -> (TokenKind, usize) {
 /// The suffix of an integer literal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LiteralSuffix {
-    /// `u`.
+    /// Whether the suffix has a `u`.
     pub unsigned: bool,
     /// Number of `l`s, 0 to 2.
     pub longs: u8,
@@ -120,11 +120,11 @@ pub struct LiteralSuffix {
 /// An integer literal read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IntegerLiteral {
-    /// Its value.
+    /// The value that the digits give.
     pub value: u64,
     /// 2, 8, 10 or 16.
     pub base: u32,
-    /// Its suffix.
+    /// The suffix behind the digits.
     pub suffix: LiteralSuffix,
 }
 

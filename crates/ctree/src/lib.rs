@@ -24,12 +24,12 @@ mod unit;
 
 pub use decl::{Decl, DeclId, DeclKind, Linkage, Storage};
 pub use edit::{EditError, Edits};
-pub use lex::{IntegerLiteral, LiteralSuffix, Token, TokenKind, read_integer, tokens};
+pub use lex::{Token, TokenKind, read_integer, tokens};
 pub use node::{Node, NodeId, NodeKind, Origin};
 pub use ops::{BinaryOp, UnaryOp};
 pub use preprocess::{PreprocessError, StubHeaders, needs_preprocessing, preprocess};
 pub use removal::{Group, Removal, RemovalKind};
 pub use scope::{Access, Lvalue, Reach};
 pub use span::Span;
-pub use types::{Declared, Field, FloatKind, IntKind, IntType, Quals, Record, RecordId, RecordShape, Type, TypeId, TypeKind};
+pub use types::{IntKind, IntType, TypeId, TypeKind};
 pub use unit::{Call, ParseError, Unit, parse, parse_text};

@@ -23,13 +23,13 @@ pub enum NodeKind {
     Function(DeclId),
     /// A variable; the initializer, if any, is a child.
     Variable(DeclId),
-    /// A parameter.
+    /// A parameter of a function or prototype.
     Parameter(DeclId),
     /// Any other declaration: record, enumeration, typedef, static assertion.
     OtherDecl(Option<DeclId>),
 
     // Statements. Their spans include the closing semicolon.
-    /// `{ … }`
+    /// A block: `{ … }` with its statements.
     Block,
     /// A declaration in a block.
     DeclStmt,
@@ -37,54 +37,54 @@ pub enum NodeKind {
     ExprStmt,
     /// Children: condition, then, else if any.
     If,
-    /// Children: condition, body.
+    /// `while`; children are the condition and the body.
     While,
-    /// Children: body, condition.
+    /// `do … while`; children are the body and the condition.
     DoWhile,
     /// The parts that are there; the body is the last child.
     For {
-        /// First clause.
+        /// The first clause: a declaration or an expression.
         init: Option<NodeId>,
-        /// Second clause.
+        /// The second clause: the condition of the loop.
         cond: Option<NodeId>,
-        /// Third clause.
+        /// The third clause: what each round ends with.
         step: Option<NodeId>,
     },
-    /// Children: subject, body.
+    /// `switch`; children are the subject and the body.
     Switch,
     /// Children: value (two for a GNU range), statement.
     Case,
-    /// Child: statement.
+    /// `default:`; its child is the statement behind it.
     Default,
-    /// Child: statement.
+    /// A label by its name; its child is the statement behind it.
     Label(String),
-    /// `goto name;`
+    /// A jump to a label: `goto name;`
     Goto(String),
-    /// `goto *p;`
+    /// A jump to a computed address: `goto *p;`
     IndirectGoto,
-    /// `break;`
+    /// The statement `break;` of a loop or switch.
     Break,
-    /// `continue;`
+    /// The statement `continue;` of a loop.
     Continue,
     /// `return;` or `return e;`
     Return,
-    /// `;`
+    /// The empty statement, a lone `;`
     Null,
-    /// Inline assembly.
+    /// Inline assembly, whose text is not looked into.
     Asm,
 
     // Expressions.
     /// A name; what it refers to.
     Name(Option<DeclId>),
-    /// An integer literal.
+    /// An integer literal as it is written.
     Integer,
-    /// A character literal.
+    /// A character literal as it is written.
     Character,
-    /// A floating literal.
+    /// A floating literal as it is written.
     Floating,
-    /// A string literal.
+    /// A string literal, adjacent ones joined.
     Str,
-    /// `( e )`
+    /// An expression in parentheses: `( e )`
     Paren,
     /// A unary operator and the span of its token.
     Unary(UnaryOp, Span),
@@ -94,7 +94,7 @@ pub enum NodeKind {
     Assign(Option<BinaryOp>, Span),
     /// `c ? a : b`
     Conditional,
-    /// A written cast.
+    /// A cast that the program writes out.
     Cast,
     /// An implicit conversion or another wrapper that the text does not show.
     Implicit,
@@ -102,17 +102,17 @@ pub enum NodeKind {
     Call,
     /// `e.f` or `p->f`; the member's name.
     Member(String),
-    /// `a[i]`
+    /// An element of an array: `a[i]`
     Index,
     /// `{ … }` in an initializer.
     InitList,
-    /// `(T){ … }`
+    /// A compound literal: `(T){ … }`
     CompoundLiteral,
-    /// `sizeof`, `_Alignof`.
+    /// `sizeof` or `_Alignof` of a type or expression.
     SizeOf,
-    /// `({ … })`
+    /// A statement expression of GNU C: `({ … })`
     StmtExpr,
-    /// Anything else.
+    /// Anything else, kept as text only.
     Other,
 }
 
@@ -143,12 +143,12 @@ impl NodeKind {
         )
     }
 
-    /// True for declarations.
+    /// True for nodes that declare something.
     pub fn is_declaration(&self) -> bool {
         matches!(self, Self::Function(_) | Self::Variable(_) | Self::Parameter(_) | Self::OtherDecl(_))
     }
 
-    /// True for expressions.
+    /// True for nodes that have a value.
     pub fn is_expression(&self) -> bool {
         !self.is_statement() && !self.is_declaration()
     }
@@ -162,7 +162,7 @@ impl NodeKind {
 /// A node of the tree.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// What sort of node it is.
     pub kind: NodeKind,
     /// Where it is; of a statement with its semicolon.
     pub span: Span,

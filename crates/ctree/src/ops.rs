@@ -98,7 +98,7 @@ impl fmt::Display for BinaryOp {
     }
 }
 
-/// A unary operator.
+/// An operator with one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are the operators'")]
 pub enum UnaryOp {

@@ -8,7 +8,7 @@ use crate::{NodeId, NodeKind, Span, Unit};
 pub struct Group {
     /// From the specifiers to the semicolon or the closing brace.
     pub span: Span,
-    /// The declarations.
+    /// The declarations that go together.
     pub nodes: Vec<NodeId>,
 }
 
@@ -29,10 +29,10 @@ pub enum RemovalKind {
     Operand,
 }
 
-/// One possible simplification.
+/// One possible simplification of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// What it does.
+    /// What sort of simplification it is.
     pub kind: RemovalKind,
     /// The bytes it replaces.
     pub span: Span,

@@ -1,12 +1,13 @@
 //! Which names, and which integers behind them, a statement at a given place could use.
 
-use crate::{Decl, DeclId, DeclKind, Declared, IntKind, IntType, Linkage, RecordShape, Storage, TypeId, TypeKind, Unit};
+use crate::types::{Declared, RecordShape};
+use crate::{Decl, DeclId, DeclKind, IntKind, IntType, Linkage, Storage, TypeId, TypeKind, Unit};
 use std::collections::{HashMap, HashSet};
 
 /// Whether an lvalue may be assigned to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// It may.
+    /// It may be read and written.
     ReadWrite,
     /// It may not: it is const, or a union's member, whose neighbours an assignment would disturb.
     ReadOnly,
@@ -36,7 +37,7 @@ pub struct Lvalue {
     pub access: Access,
     /// Whether it is volatile.
     pub volatile: bool,
-    /// Whose it is.
+    /// Whose object it is: the function's or everybody's.
     pub reach: Reach,
     /// The variable it is part of.
     pub decl: DeclId,

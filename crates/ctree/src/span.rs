@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A half-open range of bytes. Unlike [`Range`] it is `Copy`, because every node carries one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
-    /// First byte.
+    /// Offset of its first byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
@@ -18,7 +18,7 @@ impl Span {
         Self { start, end }
     }
 
-    /// An empty span.
+    /// An empty span at an offset.
     pub fn at(offset: usize) -> Self {
         Self { start: offset, end: offset }
     }
@@ -28,7 +28,7 @@ impl Span {
         self.start..self.end
     }
 
-    /// Number of bytes.
+    /// How many bytes it covers.
     pub fn len(self) -> usize {
         self.end.saturating_sub(self.start)
     }

@@ -20,9 +20,9 @@ pub struct Quals {
 /// A type with its qualifiers and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// What it is.
+    /// What sort of type it is.
     pub kind: TypeKind,
-    /// Its qualifiers.
+    /// The qualifiers written with it.
     pub quals: Quals,
     /// Size in bytes, `None` when incomplete.
     pub size: Option<u64>,
@@ -33,7 +33,7 @@ pub struct Type {
 /// What a type is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypeKind {
-    /// `void`.
+    /// The type without values, `void`.
     Void,
     /// Any integer type, `_Bool` included.
     Int(IntType),
@@ -41,19 +41,19 @@ pub enum TypeKind {
     Enum(IntType),
     /// A real floating type.
     Float(FloatKind),
-    /// A pointer.
+    /// A pointer to another type.
     Pointer(TypeId),
     /// An array; no length for incomplete and variable ones.
     Array(TypeId, Option<u64>),
     /// A structure or union.
     Record(RecordId),
-    /// A function.
+    /// A function with its result and parameters.
     Function {
-        /// What it returns.
+        /// The type of what it returns.
         result: TypeId,
-        /// Its parameters.
+        /// The types of its parameters, in order.
         params: Vec<TypeId>,
-        /// `...`.
+        /// Whether its parameters end in `...`.
         variadic: bool,
         /// False for `f()` and old-style definitions.
         prototype: bool,
@@ -65,37 +65,37 @@ pub enum TypeKind {
 /// The integer types by rank, signedness apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IntKind {
-    /// `_Bool`.
+    /// The truth type, `_Bool`.
     Bool,
     /// `char`, `signed char`, `unsigned char`.
     Char,
-    /// `short`.
+    /// Two bytes wide: `short`.
     Short,
-    /// `int`.
+    /// Four bytes wide: `int`.
     Int,
-    /// `long`.
+    /// Eight bytes wide on this machine: `long`.
     Long,
-    /// `long long`.
+    /// Eight bytes wide everywhere: `long long`.
     LongLong,
 }
 
-/// An integer type.
+/// An integer type: its width and whether it is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IntType {
-    /// Which.
+    /// Which of C's integer types.
     pub kind: IntKind,
     /// Whether it is signed.
     pub signed: bool,
 }
 
 impl IntType {
-    /// `int`.
+    /// The type of most expressions: `int`.
     pub const INT: Self = Self { kind: IntKind::Int, signed: true };
-    /// `unsigned int`.
+    /// Its counterpart that wraps: `unsigned int`.
     pub const UNSIGNED: Self = Self { kind: IntKind::Int, signed: false };
-    /// `long`.
+    /// The signed type of eight bytes: `long`.
     pub const LONG: Self = Self { kind: IntKind::Long, signed: true };
-    /// `unsigned long`.
+    /// The type of sizes: `unsigned long`.
     pub const UNSIGNED_LONG: Self = Self { kind: IntKind::Long, signed: false };
     /// Every integer type there is.
     pub const ALL: [Self; 11] = [
@@ -150,7 +150,7 @@ pub enum FloatKind {
     LongDouble,
 }
 
-/// Structure or union.
+/// Whether a record is a structure or a union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecordShape {
     /// Members one after another.
@@ -176,7 +176,7 @@ pub struct Record {
     pub name: String,
     /// Which of the two.
     pub shape: RecordShape,
-    /// Who declares it.
+    /// Who declares it: the program or a header.
     pub declared: Declared,
     /// Its members in order.
     pub fields: Vec<Field>,
@@ -187,10 +187,10 @@ pub struct Record {
 pub struct Field {
     /// Its name; empty for an anonymous record member and an unnamed bit-field.
     pub name: String,
-    /// Its type.
+    /// The type of the field.
     pub ty: TypeId,
     /// Width in bits of a bit-field.
     pub width: Option<u32>,
-    /// Offset in bits.
+    /// Its offset from the record's start, in bits.
     pub offset: Option<u64>,
 }

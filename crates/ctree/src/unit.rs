@@ -3,7 +3,8 @@
 use crate::build::{Builder, Tables};
 use crate::clang::{self, Session};
 use crate::preprocess::StubHeaders;
-use crate::{Decl, DeclId, DeclKind, Node, NodeId, NodeKind, Origin, Record, RecordId, Span, Token, Type, TypeId, tokens};
+use crate::types::{Record, RecordId, Type};
+use crate::{Decl, DeclId, DeclKind, Node, NodeId, NodeKind, Origin, Span, Token, TypeId, tokens};
 use std::sync::Arc;
 use trueline_model::{Language, Program};
 

@@ -13,14 +13,14 @@ use trueline_reduce::{Builtin, Demand, External, ExternalTool, Progress, ReduceE
 use trueline_toolchain::{ToolKind, find_tool};
 use trueline_triage::Setting;
 
-/// Who reduces.
+/// The tool that reduces the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reducer {
-    /// C-Vise.
+    /// C-Vise, the reducer in Python.
     Cvise,
-    /// C-Reduce.
+    /// C-Reduce, the reducer in Perl.
     Creduce,
-    /// Our own.
+    /// The reducer of this project, on the C tree.
     Builtin,
 }
 

@@ -28,35 +28,35 @@ pub enum ExplainError {
     /// The program could not be reduced.
     #[error("reducing {name}: {source}")]
     Reduce {
-        /// The draft's name.
+        /// The name of the draft's directory.
         name: String,
-        /// What failed.
+        /// What failed below this.
         source: ReduceError,
     },
     /// A bug draft could not be written.
     #[error("draft {name}: {source}")]
     Draft {
-        /// The draft's name.
+        /// The name of the draft's directory.
         name: String,
-        /// What failed.
+        /// What failed below this.
         source: DraftError,
     },
     /// Nothing can be said about a build.
     #[error("{compiler} at {opt} cannot be judged: {reason}")]
     Unjudged {
-        /// With which compiler.
+        /// The compiler it was tried with.
         compiler: String,
-        /// At which level.
+        /// The level it was tried at.
         opt: OptLevel,
-        /// Why.
+        /// The reason, as a sentence for people.
         reason: String,
     },
     /// The program does not show what it was said to.
     #[error("{compiler} at {opt} shows no {kind} fault")]
     Absent {
-        /// With which compiler.
+        /// The compiler it was tried with.
         compiler: String,
-        /// At which level.
+        /// The level it was tried at.
         opt: OptLevel,
         /// The kind of fault.
         kind: String,

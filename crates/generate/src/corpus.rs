@@ -17,7 +17,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Lists the directory.
+    /// Lists the programs of a directory, in order of their paths.
     pub fn open(dir: &Path) -> Result<Self, SourceError> {
         let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
         let mut files = Vec::new();

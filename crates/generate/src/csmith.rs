@@ -11,7 +11,7 @@ use trueline_toolchain::{Limits, Tool, ToolKind, find_compiler, find_tool};
 pub enum CsmithOptions {
     /// Small functions, few of them: traces of a few thousand steps.
     Bounded,
-    /// As csmith comes.
+    /// The options that csmith comes with.
     Default,
 }
 
@@ -37,7 +37,7 @@ impl CsmithOptions {
     }
 }
 
-/// The installed csmith.
+/// The csmith that is installed, with its headers.
 #[derive(Debug)]
 pub struct Csmith {
     tool: Tool,

@@ -16,9 +16,9 @@ pub enum Rejection {
     DoesNotBuild(String),
     /// A sanitizer (or CompCert's interpreter) complains.
     Undefined {
-        /// Who complains.
+        /// Which sanitizer or interpreter complains.
         by: &'static str,
-        /// Its first line.
+        /// The first line of its complaint.
         message: String,
     },
     /// Two runs print different things.

@@ -18,4 +18,3 @@ pub use csmith::{Csmith, CsmithOptions};
 pub use filter::{Filter, Rejection, lints_of};
 pub use source::{Source, SourceError, SourceSpec, Weave};
 pub use weave::{Dice, weave};
-pub use yarpgen::Yarpgen;

@@ -1,6 +1,7 @@
 //! The one thing a hunt asks of a place that programs come from.
 
-use crate::{Corpus, Csmith, CsmithOptions, Yarpgen, weave};
+use crate::yarpgen::Yarpgen;
+use crate::{Corpus, Csmith, CsmithOptions, weave};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -19,33 +20,33 @@ pub enum SourceError {
     /// The generator ran and made nothing.
     #[error("{generator} made no program from seed {seed}: {reason}")]
     NoProgram {
-        /// Which generator.
+        /// The generator that was asked for a program.
         generator: &'static str,
-        /// The seed.
+        /// The seed it was given.
         seed: u64,
-        /// What it said.
+        /// What the generator said about it.
         reason: String,
     },
     /// The directory has no program in it.
     #[error("the corpus {dir} holds no C or Rust program with a main function; name a directory with .c or .rs files", dir = dir.display())]
     EmptyCorpus {
-        /// The directory.
+        /// The directory without any program.
         dir: PathBuf,
     },
     /// Files could not be read or written.
     #[error("cannot read or write {path}", path = path.display())]
     Io {
-        /// Which file.
+        /// The file that was to be read or written.
         path: PathBuf,
-        /// The system's answer.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// The generator's own library could not be prepared.
     #[error("cannot prepare {generator}: {reason}")]
     Setup {
-        /// Which generator.
+        /// The generator that cannot be prepared.
         generator: &'static str,
-        /// What went wrong.
+        /// What went wrong when it was tried.
         reason: String,
     },
 }
@@ -75,7 +76,7 @@ pub trait Source: Send + Sync {
     }
 }
 
-/// The embedded generator.
+/// The generator that is part of this binary.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weave;
 
@@ -100,15 +101,15 @@ impl Source for Weave {
 /// Which source, as a user writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceSpec {
-    /// `weave`
+    /// `weave`, the generator of this project.
     Weave,
     /// `csmith`, with options bounded so that traces are short.
     Csmith,
     /// `csmith-default`: csmith as it comes, for comparison.
     CsmithDefault,
-    /// `yarpgen`
+    /// `yarpgen`, where it is on PATH.
     Yarpgen,
-    /// `corpus:DIR`
+    /// `corpus:DIR`, the programs of a directory.
     Corpus(PathBuf),
 }
 

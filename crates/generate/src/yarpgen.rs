@@ -5,14 +5,14 @@ use crate::source::{Source, SourceError};
 use trueline_model::{Language, Origin, Program};
 use trueline_toolchain::{Limits, Scratch, Tool, ToolKind, find_tool};
 
-/// The installed yarpgen.
+/// The yarpgen that is installed.
 #[derive(Debug)]
 pub struct Yarpgen {
     tool: Tool,
 }
 
 impl Yarpgen {
-    /// Finds it.
+    /// Finds yarpgen on PATH, or says that it is missing.
     pub fn new() -> Result<Self, SourceError> {
         Ok(Self { tool: find_tool(ToolKind::Yarpgen, None)? })
     }

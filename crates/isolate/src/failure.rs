@@ -8,9 +8,9 @@ use trueline_toolchain::{Compiler, Confinement, Exit, Job, JobError, Limits, Scr
 /// How a program is compiled.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The compiler.
+    /// The compiler that is run.
     pub compiler: Compiler,
-    /// The level.
+    /// The level it is run at.
     pub opt: OptLevel,
     /// Further flags, given before the level so that the level wins.
     pub flags: Vec<String>,
@@ -26,7 +26,7 @@ impl Setting {
 /// The ways to fail that this crate can tell by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {
-    /// The compiler crashes.
+    /// The compiler crashes or ends with an internal error.
     Crash,
     /// The compiler does not come back.
     Hang,
@@ -37,9 +37,9 @@ pub enum FailureKind {
 /// A failure that was seen.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What kind.
+    /// What kind of failure it is.
     pub kind: FailureKind,
-    /// The failing compilation.
+    /// The compilation that fails, compiler and level.
     pub failing: Setting,
     /// What it is compared with, for wrong code.
     pub reference: Option<Setting>,
@@ -58,43 +58,43 @@ pub struct Failure {
 pub enum Telling {
     /// Its own output and how it ends.
     Itself,
-    /// The numbers that its checks compare too (see [`widen`](crate::widen)).
+    /// The numbers that its checks compare too (see the module `widen`).
     Values,
 }
 
 /// Why there is nothing to isolate.
 #[derive(Debug, thiserror::Error)]
 pub enum FailureError {
-    /// Everything agrees.
+    /// Nothing fails at any of the levels.
     #[error(
         "{program} does not fail: {compiler} compiles it at {levels} and it behaves the same everywhere; give the failing level with --opt and the options with --cflag"
     )]
     Passes {
-        /// The program.
+        /// The program that was given.
         program: String,
-        /// The compiler.
+        /// The compiler that was given.
         compiler: String,
-        /// The levels tried.
+        /// The levels that were tried.
         levels: String,
     },
     /// It fails everywhere, so it is the program that is wrong.
     #[error("{program} fails at every level and on every compiler ({detail}): a bug of the program, not of {compiler}")]
     FailsEverywhere {
-        /// The program.
+        /// The program that was given.
         program: String,
-        /// The compiler.
+        /// The compiler that was given.
         compiler: String,
-        /// What happens.
+        /// What happens at every level.
         detail: String,
     },
     /// No compiler accepts it.
     #[error("{compiler} does not compile {program}:\n{message}")]
     Refused {
-        /// The program.
+        /// The program that does not compile.
         program: String,
-        /// The compiler.
+        /// The compiler that refuses it.
         compiler: String,
-        /// The diagnostics.
+        /// The compiler's diagnostics, as it prints them.
         message: String,
     },
     /// It could not be tried.
@@ -307,7 +307,7 @@ pub fn diagnose_telling(
         return Ok((failure, program.clone()));
     }
     // What cannot be parsed here cannot be widened; that is no reason not to isolate.
-    let Ok(Some(wide)) = crate::widen(program) else { return Ok((failure, program.clone())) };
+    let Ok(Some(wide)) = crate::widen::widen(program) else { return Ok((failure, program.clone())) };
     match diagnose(&wide, compiler, &[failure.failing.opt], flags, other) {
         Ok(same) if same.kind == FailureKind::WrongCode => {
             let failure = Failure { telling: Telling::Values, levels: failure.levels, message: failure.message, ..same };

@@ -19,14 +19,12 @@ mod select;
 mod switch;
 mod widen;
 
-pub use failure::{Failure, FailureError, FailureJudge, FailureKind, Setting, Telling, diagnose, diagnose_telling};
+pub use failure::{Failure, FailureError, FailureJudge, FailureKind, Setting, diagnose, diagnose_telling};
 pub use mutate::Sites;
 pub use oracle_code::OracleCode;
 pub use passes::{bisected_pass, compiler_switches, debug_counters};
 pub use rank::{Aggregate, Level, Passing, Suspect, ochiai, place, rank, reports_diagnostics};
 pub use report::{Report, diff};
-pub use rule::{ConstantChange, Modifier, Qualifier, Rule};
+pub use rule::Rule;
 pub use search::{Event, Found, Search, SearchError, Strategy, Witness};
-pub use select::{RuleSelector, acceptance, success_probability};
-pub use switch::{Switch, SwitchWitness, Switchboard, switch_witnesses};
-pub use widen::widen;
+pub use switch::{SwitchWitness, Switchboard, switch_witnesses};

@@ -9,13 +9,13 @@ use trueline_model::{CodeMap, CoverageSet};
 /// What a ranking is made of.
 #[derive(Clone, Copy)]
 pub struct Report<'a> {
-    /// The search.
+    /// What the search has found.
     pub found: &'a Found,
     /// Compilations of the failing program with one pass switched off.
     pub switches: &'a [SwitchWitness],
     /// Compilations of the failing program at levels where it passes.
     pub levels: &'a [CoverageSet],
-    /// Other passing programs.
+    /// Coverage of other programs that pass.
     pub passing: &'a [CoverageSet],
     /// Names of the units.
     pub map: &'a CodeMap,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::fmt;
 use trueline_ctree::{BinaryOp, UnaryOp};
 
-/// A type qualifier.
+/// A type qualifier that a rule puts in or takes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are C's")]
 pub enum Qualifier {
@@ -15,7 +15,7 @@ pub enum Qualifier {
 }
 
 impl Qualifier {
-    /// All three.
+    /// All three qualifiers of C.
     pub const ALL: [Self; 3] = [Self::Volatile, Self::Const, Self::Restrict];
 
     /// As C spells it.
@@ -28,7 +28,7 @@ impl Qualifier {
     }
 }
 
-/// A type modifier.
+/// A type modifier that a rule puts in or takes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are C's")]
 pub enum Modifier {
@@ -39,7 +39,7 @@ pub enum Modifier {
 }
 
 impl Modifier {
-    /// All four.
+    /// All four modifiers of C's integers.
     pub const ALL: [Self; 4] = [Self::Long, Self::Short, Self::Signed, Self::Unsigned];
 
     /// As C spells it.
@@ -61,18 +61,18 @@ impl Modifier {
 /// What is done to an integer constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ConstantChange {
-    /// `value + 1`
+    /// The constant plus one: `value + 1`
     Increment,
-    /// `value - 1`
+    /// The constant minus one: `value - 1`
     Decrement,
-    /// `value * 2`
+    /// Twice the constant: `value * 2`
     Double,
-    /// `value / 2`
+    /// Half of the constant: `value / 2`
     Halve,
 }
 
 impl ConstantChange {
-    /// All four.
+    /// All four changes of a constant.
     pub const ALL: [Self; 4] = [Self::Increment, Self::Decrement, Self::Double, Self::Halve];
 
     /// The changed value; `None` when nothing would change or the result does not fit.
@@ -88,7 +88,7 @@ impl ConstantChange {
     }
 }
 
-/// A mutation rule.
+/// A mutation rule of DiWi's Table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rule {
     /// A qualifier is put in.

@@ -25,11 +25,11 @@ pub enum Strategy {
 
 /// What the search is given.
 pub struct Search<'a> {
-    /// The failing program.
+    /// The program that fails.
     pub program: &'a Program,
     /// Says whether a program still fails (`Yes`), passes (`No`), or tells nothing.
     pub judge: &'a dyn Interesting,
-    /// Measures compilations.
+    /// Measures what a compilation covers.
     pub coverage: &'a dyn Coverage,
     /// The flags of the failing compilation, the level among them.
     pub flags: &'a [String],
@@ -37,7 +37,7 @@ pub struct Search<'a> {
     pub protect_output: bool,
     /// How rules are chosen.
     pub strategy: Strategy,
-    /// The seed.
+    /// The seed of every random choice.
     pub seed: u64,
     /// Mutants judged at a time.
     pub batch: usize,
@@ -66,7 +66,7 @@ impl<'a> Search<'a> {
 /// A program close to the failing one that passes.
 #[derive(Clone, Debug)]
 pub struct Witness {
-    /// The program.
+    /// The program that passes.
     pub program: Program,
     /// The rules that made it, in order.
     pub rules: Vec<Rule>,
@@ -102,9 +102,9 @@ pub enum Event {
     Progress {
         /// Mutants judged so far.
         judged: usize,
-        /// Witnesses so far.
+        /// How many witnesses there are so far.
         witnesses: usize,
-        /// Order of mutation.
+        /// How many mutations the mutants have.
         order: usize,
     },
 }

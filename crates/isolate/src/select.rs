@@ -20,7 +20,7 @@ impl Record {
     }
 }
 
-/// Chooses rules.
+/// Chooses the rule of the next mutation, by Metropolis–Hastings.
 #[derive(Clone, Debug)]
 pub struct RuleSelector {
     /// In descending order of score.
@@ -44,7 +44,7 @@ impl RuleSelector {
         Some(Self { success: success_probability(ranking.len()), ranking, current })
     }
 
-    /// Draws the next rule: any rule is proposed with equal chance, and accepted by [`acceptance`].
+    /// Draws the next rule: any rule is proposed with equal chance, and accepted by `acceptance`.
     pub fn next(&mut self, random: &mut impl Rng) -> Rule {
         let from = self.position(self.current);
         loop {
@@ -81,11 +81,6 @@ impl RuleSelector {
             self.current = self.ranking[position.min(self.ranking.len() - 1)].rule;
         }
         true
-    }
-
-    /// The rules, best first.
-    pub fn ranking(&self) -> impl Iterator<Item = Rule> + '_ {
-        self.ranking.iter().map(|record| record.rule)
     }
 
     fn position(&self, rule: Rule) -> usize {
@@ -163,7 +158,7 @@ mod tests {
         selector.update(rules[1], None);
         selector.update(rules[1], None);
         selector.update(rules[0], None);
-        let ranking: Vec<Rule> = selector.ranking().collect();
+        let ranking: Vec<Rule> = selector.ranking.iter().map(|record| record.rule).collect();
         assert_eq!(ranking[..2], [rules[3], rules[1]], "0.4·1/1 is more than 0.9·1/3");
     }
 

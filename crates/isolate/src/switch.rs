@@ -40,7 +40,7 @@ impl Switch {
 /// A switch that makes the failure go away.
 #[derive(Clone, Debug)]
 pub struct SwitchWitness {
-    /// The flags.
+    /// The flags that switch it off.
     pub flag: String,
     /// What the compilation with it covers.
     pub covered: CoverageSet,
@@ -48,13 +48,13 @@ pub struct SwitchWitness {
 
 /// What finding switches needs.
 pub struct Switchboard<'a> {
-    /// The failing program.
+    /// The program that fails.
     pub program: &'a Program,
     /// The flags of the failing compilation.
     pub flags: &'a [String],
     /// Judges the program with further flags.
     pub judge: &'a (dyn Fn(&[String]) -> Result<Answer, SeamError> + Sync),
-    /// Measures compilations.
+    /// Measures what a compilation covers.
     pub coverage: &'a dyn Coverage,
 }
 

@@ -9,7 +9,7 @@ pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 /// A set with the fast hasher.
 pub type FastSet<K> = HashSet<K, BuildHasherDefault<Mixer>>;
 
-/// Multiplies and rotates.
+/// A hasher that multiplies and rotates, for keys that are addresses.
 #[derive(Clone, Copy, Default)]
 pub struct Mixer(u64);
 

@@ -9,11 +9,11 @@ use std::ffi::CStr;
 pub struct Image {
     /// Path as the loader knows it.
     pub path: String,
-    /// Load address.
+    /// The address that the image was loaded at.
     pub base: u64,
     /// End of its last segment.
     pub end: u64,
-    /// Address of `.eh_frame_hdr`.
+    /// The address of its `.eh_frame_hdr` in memory.
     pub eh_frame_hdr: u64,
     /// End of the segment that holds it, and `.eh_frame` with it.
     pub eh_frame_end: u64,

@@ -13,17 +13,17 @@ pub struct Frame {
     rbx: u64,
     r11: u64,
     r10: u64,
-    /// Sixth argument.
+    /// The sixth argument of the call.
     pub r9: u64,
-    /// Fifth argument.
+    /// The fifth argument of the call.
     pub r8: u64,
-    /// First argument.
+    /// The first argument of the call.
     pub rdi: u64,
-    /// Second argument.
+    /// The second argument of the call.
     pub rsi: u64,
-    /// Third argument.
+    /// The third argument of the call.
     pub rdx: u64,
-    /// Fourth argument.
+    /// The fourth argument of the call.
     pub rcx: u64,
     rax: u64,
     /// Where the hooked function will return to.
@@ -52,7 +52,7 @@ const JUMP: usize = 5;
 /// When a hook is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Always.
+    /// Whether a pass is watched or not.
     Always,
     /// While the switch is on.
     On,

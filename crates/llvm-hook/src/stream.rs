@@ -42,7 +42,7 @@ impl Stream {
         self.mark();
     }
 
-    /// Appends bytes.
+    /// Appends bytes to the stream.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.used + bytes.len() > TAIL {
             self.flush();

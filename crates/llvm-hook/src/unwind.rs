@@ -12,7 +12,7 @@ pub struct Registers {
     pub pc: u64,
     /// Stack pointer after the return.
     pub sp: u64,
-    /// Frame pointer.
+    /// The frame pointer, register rbp.
     pub rbp: u64,
 }
 
@@ -50,7 +50,7 @@ pub struct Unwinder {
     context: UnwindContext<usize>,
     /// All rules met, by return address.
     rules: FastMap<u64, Option<Rule>>,
-    /// Those met last.
+    /// The rules that were met last.
     ready: Box<[Ready]>,
 }
 

@@ -6,62 +6,62 @@
 /// A two-operand operation on bit vectors of one width; comparisons give one bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Bin {
-    /// Sum modulo 2^w.
+    /// The sum of both, modulo 2^w.
     Add,
-    /// Difference modulo 2^w.
+    /// The difference of both, modulo 2^w.
     Sub,
-    /// Product modulo 2^w.
+    /// The product of both, modulo 2^w.
     Mul,
     /// Unsigned quotient (the divisor is not zero).
     Udiv,
-    /// Unsigned remainder.
+    /// The remainder of unsigned numbers.
     Urem,
-    /// Signed quotient, truncated.
+    /// The quotient of signed numbers, truncated.
     Sdiv,
-    /// Signed remainder.
+    /// The remainder of signed numbers.
     Srem,
-    /// Bitwise and.
+    /// The bits that both have.
     And,
-    /// Bitwise or.
+    /// The bits that either has.
     Or,
-    /// Bitwise exclusive or.
+    /// The bits that exactly one has.
     Xor,
     /// Left shift; zero when the count reaches the width.
     Shl,
-    /// Logical right shift.
+    /// Right shift that brings zeroes in.
     Lshr,
-    /// Arithmetic right shift.
+    /// Right shift that brings the sign in.
     Ashr,
-    /// Equality.
+    /// Whether both are equal, one bit.
     Eq,
-    /// Unsigned less-than.
+    /// Whether the first is less, as unsigned numbers.
     Ult,
-    /// Signed less-than.
+    /// Whether the first is less, as signed numbers.
     Slt,
 }
 
 /// A floating-point operation on one lane. The prover leaves all of them uninterpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Float {
-    /// Sum.
+    /// The sum of two floats.
     Add,
-    /// Difference.
+    /// The difference of two floats.
     Sub,
-    /// Product.
+    /// The product of two floats.
     Mul,
-    /// Quotient.
+    /// The quotient of two floats.
     Div,
     /// SSE minimum: the second operand when unordered or equal.
     Min,
     /// SSE maximum: the second operand when unordered or equal.
     Max,
-    /// Square root.
+    /// The square root of one float.
     Sqrt,
     /// Less-than, one bit, false when unordered.
     Lt,
     /// Equality, one bit, false when unordered.
     Eq,
-    /// Unordered, one bit.
+    /// Whether one of both is no number, one bit.
     Unordered,
     /// Signed integer to float.
     FromInt,
@@ -69,7 +69,7 @@ pub enum Float {
     ToIntTruncate,
     /// Float to signed integer, rounding to nearest even.
     ToIntRound,
-    /// Between float widths.
+    /// The same number in another width.
     Convert,
     /// Round to an integral float; the second operand is SSE4.1's mode.
     Round,
@@ -98,23 +98,23 @@ impl Float {
     }
 }
 
-/// A processor flag.
+/// A flag of the processor that instructions set and test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Flag {
-    /// Carry.
+    /// The carry out of an addition or subtraction.
     Cf,
     /// Parity of the low byte.
     Pf,
-    /// Zero.
+    /// Whether the result is zero.
     Zf,
-    /// Sign.
+    /// The sign bit of the result.
     Sf,
-    /// Overflow.
+    /// Whether a signed result did not fit.
     Of,
 }
 
 impl Flag {
-    /// All of them.
+    /// All flags, in the order of their bits.
     pub const ALL: [Self; 5] = [Self::Cf, Self::Pf, Self::Zf, Self::Sf, Self::Of];
 }
 
@@ -125,7 +125,7 @@ pub enum Place {
     Gpr(u8),
     /// A 128-bit vector register.
     Xmm(u8),
-    /// A one-bit flag.
+    /// A flag, one bit wide.
     Flag(Flag),
 }
 
@@ -145,7 +145,7 @@ pub const RBP: u8 = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("memory at {address:#x} is not mapped")]
 pub struct Fault {
-    /// The address.
+    /// The address that was accessed.
     pub address: u64,
 }
 
@@ -154,17 +154,17 @@ pub trait Machine {
     /// A bit vector that knows its width.
     type V: Clone;
 
-    /// A constant.
+    /// A form or term that is a constant.
     fn constant(&mut self, width: u32, value: u128) -> Self::V;
     /// A value that the architecture leaves undefined.
     fn undefined(&mut self, width: u32) -> Self::V;
     /// The width of a value in bits.
     fn width(&self, value: &Self::V) -> u32;
-    /// A binary operation.
+    /// A binary operation, simplified where that is possible.
     fn bin(&mut self, op: Bin, a: &Self::V, b: &Self::V) -> Self::V;
     /// `width` bits from bit `low`.
     fn extract(&mut self, value: &Self::V, low: u32, width: u32) -> Self::V;
-    /// `high` above `low`.
+    /// Both joined, `high` above `low`.
     fn concat(&mut self, high: &Self::V, low: &Self::V) -> Self::V;
     /// Zero extension (or the same value).
     fn zext(&mut self, value: &Self::V, width: u32) -> Self::V;
@@ -174,13 +174,13 @@ pub trait Machine {
     fn ite(&mut self, condition: &Self::V, a: &Self::V, b: &Self::V) -> Self::V;
     /// A floating-point operation with a result of `width` bits.
     fn float(&mut self, op: Float, width: u32, args: &[Self::V]) -> Self::V;
-    /// Reads a register.
+    /// Reads a register or flag.
     fn get(&mut self, place: Place) -> Self::V;
-    /// Writes a register.
+    /// Writes a register or flag.
     fn set(&mut self, place: Place, value: Self::V);
-    /// Reads memory.
+    /// Reads some bytes of memory.
     fn load(&mut self, address: &Self::V, bytes: u32) -> Result<Self::V, Fault>;
-    /// Writes memory.
+    /// Writes a value to memory.
     fn store(&mut self, address: &Self::V, value: &Self::V) -> Result<(), Fault>;
     /// The address that an operand of the form `[rip+x]` names, given at link time.
     fn link_address(&mut self, address: u64) -> Self::V;

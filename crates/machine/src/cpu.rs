@@ -57,7 +57,7 @@ impl Memory {
         Some(bytes)
     }
 
-    /// Maps zeroes.
+    /// Maps a range that reads as zeroes.
     pub fn map_zeroes(&mut self, address: u64, size: u64) {
         let zero = Arc::new([0; PAGE as usize]);
         for page in address / PAGE..=(address + size.max(1) - 1) / PAGE {
@@ -65,7 +65,7 @@ impl Memory {
         }
     }
 
-    /// One byte.
+    /// The byte at an address, if it is mapped.
     pub fn byte(&self, address: u64) -> Option<u8> {
         self.pages.get(&(address / PAGE)).map(|p| p[(address % PAGE) as usize])
     }
@@ -107,7 +107,7 @@ impl Memory {
 /// A stretch of memory that both builds have, under a number they agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// First address.
+    /// The first address of the range.
     pub start: u64,
     /// One past the last.
     pub end: u64,
@@ -189,9 +189,9 @@ fn mix(a: u64, b: u64) -> u64 {
 /// A bit vector of up to 128 bits; wider ones (a 128-bit product) keep their low bits only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// The bits.
+    /// The bits, the lowest first.
     pub bits: u128,
-    /// How many.
+    /// How many bits there are.
     pub width: u32,
 }
 
@@ -205,22 +205,22 @@ fn mask(width: u32) -> u128 {
     if width >= 128 { u128::MAX } else { (1 << width) - 1 }
 }
 
-/// The machine itself.
+/// A processor with registers, flags and memory.
 #[derive(Clone, Debug)]
 pub struct Cpu {
     /// General registers by processor number.
     pub gpr: [u64; 16],
-    /// Vector registers.
+    /// The vector registers, sixteen bytes each.
     pub xmm: [u128; 16],
     /// Flags in the order of [`Flag::ALL`].
     pub flags: [bool; 5],
-    /// Memory.
+    /// The memory that it sees.
     pub memory: Memory,
     /// What to add to a link-time address.
     pub bias: u64,
     /// Base of thread-local storage.
     pub fs: u64,
-    /// Shared memory.
+    /// What was stored to memory that both builds have.
     pub tracker: Tracker,
 }
 
@@ -243,7 +243,7 @@ impl Cpu {
         Ok(())
     }
 
-    /// Pushes a word.
+    /// Pushes a word on the stack.
     pub fn push(&mut self, value: u64) -> Result<(), Fault> {
         let top = self.gpr[RSP as usize].wrapping_sub(8);
         self.write(top, u128::from(value), 8)?;
@@ -251,7 +251,7 @@ impl Cpu {
         Ok(())
     }
 
-    /// Pops a word.
+    /// Pops a word off the stack.
     pub fn pop(&mut self) -> Result<u64, Fault> {
         let top = self.gpr[RSP as usize];
         let value = self.memory.read(top, 8)? as u64;

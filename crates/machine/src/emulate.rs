@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 
 /// Decoded code of an image.
 pub struct Code<'a> {
-    /// The image.
+    /// The image that the code is from.
     pub image: &'a Image,
     cache: RefCell<HashMap<u64, Instruction>>,
 }
@@ -64,7 +64,7 @@ impl<'a> Code<'a> {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The function returned.
+    /// The function returned to its caller.
     Returned,
     /// The instruction limit was reached, or the observer had enough.
     Cut,
@@ -74,7 +74,7 @@ pub enum Stop {
 
 /// What the observer sees before each instruction.
 pub struct Instant<'a> {
-    /// The machine.
+    /// The machine at this instant.
     pub cpu: &'a Cpu,
     /// Link-time address of the next instruction.
     pub pc: u64,

@@ -17,15 +17,15 @@ pub enum ImageError {
     /// It cannot be read.
     #[error("cannot read {path}; check the path", path = path.display())]
     Read {
-        /// The file.
+        /// The file that is in question.
         path: PathBuf,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// It is not an ELF file that we understand.
     #[error("{path} is not an ELF file for x86-64: {reason}", path = path.display())]
     NotElf {
-        /// The file.
+        /// The file that is in question.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -33,7 +33,7 @@ pub enum ImageError {
     /// It has nothing to repair.
     #[error("{path} {reason}", path = path.display())]
     Unsuitable {
-        /// The file.
+        /// The file that is in question.
         path: PathBuf,
         /// What it lacks and what to do about it.
         reason: String,
@@ -47,28 +47,28 @@ pub enum ImageKind {
     Fixed,
     /// Linked, loaded anywhere: a position-independent executable or a shared library.
     Movable,
-    /// A `.o` file.
+    /// An object that is not linked, a `.o` file.
     Relocatable,
 }
 
 /// A section with its place.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Its name.
+    /// The name it has in the source or the file.
     pub name: String,
-    /// Its header index.
+    /// Its index among the section headers.
     pub index: usize,
     /// Link-time address (assigned by us in a relocatable object).
     pub address: u64,
     /// Contents, relocated; empty for zero-initialised ones.
     pub data: Vec<u8>,
-    /// Size in memory.
+    /// How many bytes it takes in memory.
     pub size: u64,
     /// Loaded at run time.
     pub loaded: bool,
-    /// Holds code.
+    /// Whether it holds code that runs.
     pub code: bool,
-    /// May be written.
+    /// Whether the program may write to it.
     pub writable: bool,
 }
 
@@ -82,28 +82,28 @@ impl Section {
 /// A data symbol or function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// Its name.
+    /// The name it has in the source or the file.
     pub name: String,
-    /// Link-time address.
+    /// The address that the linker gave it.
     pub address: u64,
-    /// Bytes.
+    /// How many bytes it takes.
     pub size: u64,
     /// Whether it is a function.
     pub function: bool,
 }
 
-/// The file.
+/// An ELF file, read into memory.
 #[derive(Clone, Debug)]
 pub struct Image {
     /// Where it came from.
     pub path: PathBuf,
-    /// Its bytes.
+    /// The bytes of the whole file.
     pub bytes: Vec<u8>,
-    /// What it is.
+    /// What sort of thing it is.
     pub kind: ImageKind,
-    /// Its sections.
+    /// Its sections, in the order of their headers.
     pub sections: Vec<Section>,
-    /// Its symbols.
+    /// Its symbols, in the order of the table.
     pub symbols: Vec<Symbol>,
     /// Names of outside functions by the GOT slot that holds them or, in objects, by their stand-in.
     pub outside: BTreeMap<u64, String>,
@@ -112,13 +112,13 @@ pub struct Image {
 }
 
 impl Image {
-    /// Reads a file.
+    /// Reads a file from the disk.
     pub fn open(path: &Path) -> Result<Self, ImageError> {
         let bytes = std::fs::read(path).map_err(|source| ImageError::Read { path: path.to_owned(), source })?;
         Self::parse(path, bytes)
     }
 
-    /// Reads from bytes.
+    /// Reads a file that is in memory already.
     pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Self, ImageError> {
         let not_elf = |reason: String| ImageError::NotElf { path: path.to_owned(), reason };
         let unsuitable = |reason: &str| ImageError::Unsuitable { path: path.to_owned(), reason: reason.to_owned() };
@@ -263,7 +263,7 @@ impl Image {
         section.data.get((address - section.address) as usize..)
     }
 
-    /// Writable data symbols.
+    /// The symbols of data that the program may write to.
     pub fn data_symbols(&self) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(|s| !s.function && s.size > 0 && self.section_at(s.address).is_some_and(|x| x.writable))
     }

@@ -6,7 +6,7 @@
 use num_bigint::BigInt;
 use num_rational::Ratio;
 
-/// An exact rational.
+/// A rational number of any size.
 pub type Rational = Ratio<BigInt>;
 
 fn zero() -> Rational {

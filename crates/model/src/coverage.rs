@@ -21,7 +21,7 @@ impl CoverageSet {
         Self { words }
     }
 
-    /// Adds one unit.
+    /// Adds one unit to the set.
     pub fn insert(&mut self, unit: u32) {
         let word = unit as usize / 64;
         if self.words.len() <= word {
@@ -69,7 +69,7 @@ impl CoverageSet {
         }
     }
 
-    /// What both cover.
+    /// The units that both sets cover.
     pub fn intersection(&self, other: &Self) -> Self {
         Self::from_words(self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect())
     }
@@ -108,9 +108,9 @@ pub struct CodeFunction {
 /// What the units of a compiler build are called.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeMap {
-    /// The source files.
+    /// The source files, by their numbers.
     pub files: Vec<String>,
-    /// The functions.
+    /// The functions, by their numbers.
     pub functions: Vec<CodeFunction>,
     /// The function of each unit, an index into `functions`.
     pub unit_functions: Vec<u32>,

@@ -11,9 +11,9 @@ pub struct SeamError(pub String);
 /// The answer to "does this candidate still show what we look for?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
-    /// It does.
+    /// The candidate is as wanted.
     Yes,
-    /// It does not.
+    /// The candidate is not as wanted.
     No,
     /// It cannot be judged (does not compile, is not valid): neither yes nor no.
     Unjudged,
@@ -21,7 +21,7 @@ pub enum Answer {
 
 /// Judges candidates of a search: reduction, bisection, witness search.
 pub trait Interesting: Sync {
-    /// Judges one candidate.
+    /// Says whether one candidate is as wanted.
     fn judge(&self, candidate: &Program) -> Result<Answer, SeamError>;
 }
 

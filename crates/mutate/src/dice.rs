@@ -17,7 +17,7 @@ impl Dice {
         Self(ChaCha8Rng::from_seed(bytes))
     }
 
-    /// A whole word.
+    /// A random word of 64 bits.
     pub fn word(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -27,7 +27,7 @@ impl Dice {
         ((u128::from(self.word()) * n as u128) >> 64) as usize
     }
 
-    /// Heads or tails.
+    /// Heads or tails with equal chances.
     pub fn flip(&mut self) -> bool {
         self.word() >> 63 == 1
     }

@@ -12,13 +12,13 @@ pub(crate) const MAX_VALUES: usize = 16;
 pub struct Slot {
     /// How to write it.
     pub path: String,
-    /// Its type.
+    /// The type it is declared with.
     pub ty: IntType,
     /// Width, when it is a bit-field.
     pub width: Option<u32>,
     /// Whether it may be assigned to.
     pub access: Access,
-    /// Whose it is.
+    /// Whose it is: the function's or the program's.
     pub reach: Reach,
     /// The values, never empty.
     pub values: BTreeSet<i128>,

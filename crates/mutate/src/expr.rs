@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use trueline_ctree::{BinaryOp, IntKind, IntType, UnaryOp};
 
-/// An expression.
+/// An integer expression that is never undefined for the values seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expr {
-    /// A literal.
+    /// A literal of some type.
     Const(Value),
     /// An integer in scope.
     Var(Slot),
@@ -18,16 +18,16 @@ pub enum Expr {
     Unary(UnaryOp, Box<Expr>),
     /// A binary operator applied.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
-    /// A cast.
+    /// A cast to another integer type.
     Cast(IntType, Box<Expr>),
 }
 
 /// The values an expression can have, all of one type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueSet {
-    /// The type.
+    /// The type of all the numbers.
     pub ty: IntType,
-    /// The numbers.
+    /// The numbers that it can be.
     pub numbers: BTreeSet<i128>,
 }
 

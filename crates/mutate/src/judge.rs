@@ -6,9 +6,9 @@ use trueline_toolchain::{BuildError, Exit, Outcome};
 /// What a program does: what it prints and how it exits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Behaviour {
-    /// Standard output.
+    /// What it prints to standard output.
     pub output: Vec<u8>,
-    /// Exit code.
+    /// The code it exits with.
     pub exit_code: i32,
 }
 

@@ -21,7 +21,7 @@ const TYPES: [&str; 5] = ["int", "int", "unsigned", "long", "short"];
 
 /// A block and the function it calls, if it calls one.
 pub(crate) struct Local {
-    /// The block's lines.
+    /// The lines of the block.
     pub(crate) block: Vec<String>,
     /// The lines of the function, and of the structure it takes, to stand at file scope before the block.
     pub(crate) function: Option<Vec<String>>,

@@ -11,7 +11,7 @@ pub struct Minimized {
     pub variant: Variant,
     /// The strategies that are needed together (a region of the paper's Figure 8).
     pub strategies: BTreeSet<Strategy>,
-    /// Candidates judged.
+    /// How many candidates were judged.
     pub judged: usize,
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 use trueline_ctree::{Lvalue, Reach, Unit, parse};
 use trueline_model::{CompilerId, Program};
 
-/// How to mutate.
+/// How to mutate: which strategies, how often, how much.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Strategies to choose from, with equal chances; one that is named twice has twice the chance of another.

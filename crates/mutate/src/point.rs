@@ -5,11 +5,11 @@ use trueline_ctree::{NodeId, NodeKind, Span, Unit};
 /// The place in front of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// The statement.
+    /// The statement that can be changed.
     pub statement: NodeId,
-    /// Its bytes.
+    /// The bytes of that statement.
     pub span: Span,
-    /// Its function.
+    /// The function that the statement is in.
     pub function: NodeId,
     /// Whether it stands in a block, or alone as the body of something and needs braces to get company.
     pub place: Place,

@@ -8,11 +8,11 @@ use trueline_toolchain::{BuildError, JobError, ToolError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}: {reason}")]
 pub struct Refusal {
-    /// The file.
+    /// The file that was refused.
     pub name: String,
-    /// The line.
+    /// The line of what cannot be mutated.
     pub line: u32,
-    /// The reason.
+    /// The reason, as a sentence without its end.
     pub reason: String,
 }
 
@@ -40,9 +40,9 @@ pub enum MutateError {
     /// A file could not be written.
     #[error("cannot write {path}: {source}", path = path.display())]
     Io {
-        /// The file.
+        /// The file that cannot be read or written.
         path: PathBuf,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
 }

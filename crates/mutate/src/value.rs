@@ -10,9 +10,9 @@ use trueline_ctree::{BinaryOp, IntKind, IntType, UnaryOp};
 /// A number with its type. The number is always in the type's range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value {
-    /// The type.
+    /// The type of the number.
     pub ty: IntType,
-    /// The number.
+    /// The number itself, within its type.
     pub n: i128,
 }
 
@@ -22,12 +22,12 @@ impl Value {
         Self { ty, n: wrap(ty, n) }
     }
 
-    /// An `int`.
+    /// A value of type `int`.
     pub fn int(n: i128) -> Self {
         Self::new(IntType::INT, n)
     }
 
-    /// True unless zero.
+    /// True unless the number is zero.
     pub fn truth(self) -> bool {
         self.n != 0
     }

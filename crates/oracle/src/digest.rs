@@ -23,9 +23,9 @@ pub struct StopId(pub u32);
 /// One function on the stack, by name, with the line it stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Activation {
-    /// The function.
+    /// The function that it is about.
     pub function: Arc<str>,
-    /// Real or inlined.
+    /// Whether the frame is real or inlined.
     pub kind: FrameKind,
     /// Where it stands: base name of the file and line; for outer frames, of the call.
     pub at: Option<LineKey>,
@@ -34,14 +34,14 @@ pub struct Activation {
 /// The stack at a stop, each activation once: recursion adds nothing that the invariants look at.
 pub type Stack = Arc<[Activation]>;
 
-/// A distinct stop.
+/// A stop, told apart by address and stack.
 #[derive(Clone, Debug)]
 pub struct Stop {
     /// Its line, `None` where the debug information has none.
     pub line: Option<LineKey>,
-    /// Link-time address.
+    /// The link-time address of the stop.
     pub pc: u64,
-    /// Who was active.
+    /// The functions that were active.
     pub stack: Stack,
 }
 
@@ -61,7 +61,7 @@ impl Stop {
 /// Everything seen on one line.
 #[derive(Clone, Debug, Default)]
 pub struct LineDigest {
-    /// Its distinct stops.
+    /// The distinct stops on the line.
     pub stops: Vec<StopId>,
     /// Variables visible at some stop, each with the first that shows it.
     pub visible: BTreeMap<VarKey, StopId>,
@@ -105,7 +105,7 @@ pub struct VarDigest {
 /// Whether the sightings of a value are kept per line (to be judged) or once (to be compared with).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The -O0 build.
+    /// The build that was not optimized.
     Reference,
     /// The build under test.
     Optimized,
@@ -115,13 +115,13 @@ pub enum Role {
 #[derive(Clone, Debug)]
 pub struct Digest {
     role: Role,
-    /// Stops made.
+    /// How many stops were made.
     pub steps: u64,
-    /// Lines stepped on.
+    /// The lines that are stepped on.
     pub lines: BTreeMap<LineKey, LineDigest>,
-    /// Distinct stops.
+    /// The distinct stops, by number.
     pub stops: Vec<Stop>,
-    /// Variables seen.
+    /// The variables that were seen.
     pub vars: BTreeMap<VarKey, VarDigest>,
     /// Functions that were active together on a line, at rows that the run came to without a stop; the reference's only.
     pub passed: BTreeMap<LineKey, BTreeSet<BTreeSet<Arc<str>>>>,
@@ -135,7 +135,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// An empty one.
+    /// A digest of nothing yet.
     pub fn new(role: Role) -> Self {
         Self {
             role,

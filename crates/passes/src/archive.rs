@@ -41,7 +41,7 @@ struct Place {
 /// What is known of a function by its code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recognised {
-    /// Its mangled name.
+    /// The mangled name of the function.
     pub name: String,
     /// Its source file, without directories.
     pub file: String,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Files to analyse, and entries that could not be read.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The files, sorted.
+    /// The files to analyse, sorted by path.
     pub files: Vec<PathBuf>,
     /// What could not be read, and why.
     pub unreadable: Vec<(PathBuf, String)>,

@@ -26,7 +26,7 @@ pub struct RunLines {
     pub present: bool,
     /// The commands that can be run here.
     pub commands: Vec<OptCommand>,
-    /// Why others cannot.
+    /// Why other RUN lines cannot be followed.
     pub skipped: Vec<String>,
 }
 

@@ -13,7 +13,7 @@ dt{color:#667}dd{margin:0}.graphs{display:flex;gap:1.5rem;flex-wrap:wrap;align-i
 figcaption{color:#667;margin:.3rem 0}rect.block{fill:#fff;stroke:#9aa5b1}rect.mark{fill:#ffe9a8}path{fill:none;stroke:#6b7785}.line{fill:#8a94a0}\
 @media(prefers-color-scheme:dark){body{background:#15191e;color:#dde3ea}rect.block{fill:#1d232a;stroke:#56616d}text{fill:#dde3ea}rect.mark{fill:#6a4e00}}";
 
-/// The whole page.
+/// The page with every error and its graphs.
 pub fn page(reports: &[FileReport]) -> String {
     let errors: usize = reports.iter().map(|r| r.report.errors.len()).sum();
     let mut html = format!(

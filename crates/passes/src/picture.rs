@@ -9,9 +9,9 @@ use trueline_llvm_hook::wire::FunctionRecord;
 /// A line of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The instruction.
+    /// The instruction as LLVM prints it.
     pub text: String,
-    /// Its source line.
+    /// The source line of its location.
     pub line: Option<u32>,
     /// Whether it is a source or the destination.
     pub marked: bool,
@@ -20,15 +20,15 @@ pub struct Line {
 /// A block with its successors by index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// The name it has in the source or the file.
     pub name: String,
     /// Indices of its successors.
     pub successors: Vec<usize>,
-    /// Its instructions.
+    /// The instructions of the block.
     pub lines: Vec<Line>,
 }
 
-/// Both graphs.
+/// The control-flow graphs before and after a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// Before the pass, sources marked.
@@ -38,7 +38,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Draws both graphs.
+    /// Draws the graphs, with the marked places in each.
     pub fn draw(before: (&FunctionRecord, &[Place]), after: (&FunctionRecord, &[Place]), locations: &Locations) -> Self {
         Self { before: draw(before.0, before.1, locations), after: draw(after.0, after.1, locations) }
     }

@@ -35,7 +35,7 @@ pub(crate) enum Family {
     Statements,
     /// Declarations of locals that nothing else mentions.
     UnusedLocals,
-    /// Declarations of locals.
+    /// Declarations of locals that nothing mentions.
     Locals,
     Unwrap,
     /// Braces around statements, and labels in front of them.

@@ -7,12 +7,12 @@ use std::time::Duration;
 use trueline_model::Program;
 use trueline_toolchain::{Exit, Job, Limits, Scratch, Tool, ToolKind, find_tool};
 
-/// Which external reducer.
+/// Which external reducer is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExternalTool {
-    /// C-Vise.
+    /// C-Vise, the reducer in Python.
     Cvise,
-    /// C-Reduce.
+    /// C-Reduce, the reducer in Perl.
     Creduce,
 }
 

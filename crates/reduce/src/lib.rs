@@ -44,7 +44,7 @@ pub type Watch<'a> = dyn Fn(&Progress<'_>) -> ControlFlow<()> + Sync + 'a;
 pub struct Reduced {
     /// The smallest text that was judged interesting.
     pub text: String,
-    /// Candidates judged.
+    /// How many candidates were judged.
     pub judged: usize,
     /// Whether it ran to its end.
     pub end: ReduceEnd,
@@ -77,12 +77,12 @@ pub enum ReduceError {
     /// The external reducer died.
     #[error("{tool} ended early: {message}\nthe best program so far was kept; `--tool builtin` reduces without it")]
     Died {
-        /// Which.
+        /// The reducer that ended early.
         tool: String,
-        /// Its last words.
+        /// The last words it printed.
         message: String,
     },
-    /// A judge failed.
+    /// A judge of candidates failed.
     #[error(transparent)]
     Seam(#[from] SeamError),
     /// A process could not be run.

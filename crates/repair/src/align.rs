@@ -13,7 +13,7 @@ const MAX_UNROLL: usize = 64;
 /// An optimized loop instance tied to a reference one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tie {
-    /// The reference instance.
+    /// The instance of the loop in the reference.
     pub reference: usize,
     /// The source iteration that the first optimized one begins with.
     pub first: usize,
@@ -186,7 +186,7 @@ pub struct Window {
 /// Whether the source comes to the line of an instant at the moments it stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lines {
-    /// It does.
+    /// The lines are the same.
     #[default]
     Same,
     /// It does not, at this visit: only a variable that has one value throughout is known.

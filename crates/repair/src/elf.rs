@@ -12,18 +12,18 @@ const SHDR: usize = 64;
 /// A section to be written.
 #[derive(Clone, Debug)]
 pub struct OutSection {
-    /// Its name.
+    /// The name it has in the source or the file.
     pub name: String,
-    /// ELF type.
+    /// The type that the ELF header gives.
     pub kind: u32,
-    /// ELF flags.
+    /// The flags that the ELF header gives.
     pub flags: u64,
     address: u64,
     offset: u64,
     size: u64,
     /// Section it is linked to.
     pub link: u32,
-    /// Extra information.
+    /// Extra information that depends on its type.
     pub info: u32,
     align: u64,
     entry_size: u64,

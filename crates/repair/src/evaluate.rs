@@ -7,7 +7,7 @@ use gimli::{EndianSlice, EvaluationResult, LittleEndian, Location, Value};
 pub trait Reader {
     /// A register by its DWARF number.
     fn register(&self, number: u16) -> Option<u64>;
-    /// Memory.
+    /// Some bytes of memory, if they can be read.
     fn memory(&self, address: u64, size: u8) -> Option<u64>;
     /// The canonical frame address.
     fn cfa(&self) -> Option<u64>;

@@ -25,7 +25,7 @@ pub struct Target {
 /// A state with a target.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// The readable state.
+    /// What an expression can read here.
     pub state: &'a State,
     /// What the variable may be.
     pub target: &'a Target,

@@ -5,7 +5,7 @@ use iced_x86::{FlowControl, Instruction};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trueline_machine::emulate::Code;
 
-/// A natural loop.
+/// A loop with one head that dominates it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// Address of its head.
@@ -19,7 +19,7 @@ pub struct Loop {
 /// A function's control flow.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// Instructions by address.
+    /// The instructions, by their addresses.
     pub instructions: BTreeMap<u64, Instruction>,
     /// Successors inside the function, by address.
     pub successors: BTreeMap<u64, Vec<u64>>,
@@ -27,7 +27,7 @@ pub struct Graph {
     pub predecessors: BTreeMap<u64, Vec<u64>>,
     /// Loops, outer before inner.
     pub loops: Vec<Loop>,
-    /// Addresses of calls.
+    /// The addresses of its calls.
     pub calls: Vec<u64>,
     /// Addresses of instructions that leave the function.
     pub exits: Vec<u64>,
@@ -36,7 +36,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Reads a function.
+    /// Reads the control flow of a function.
     pub fn build(code: &Code<'_>, function: &Function) -> Self {
         let mut graph = Self::default();
         let mut work = vec![function.entry()];

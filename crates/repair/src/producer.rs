@@ -17,7 +17,7 @@ pub enum ReferenceError {
     /// It does not compile.
     #[error("{command} failed:\n{message}\nGive the source with --source and its flags with --cflag, or an -O0 build with --reference")]
     Compile {
-        /// The command.
+        /// The command that failed.
         command: String,
         /// What the compiler said.
         message: String,

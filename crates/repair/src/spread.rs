@@ -11,21 +11,21 @@ use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, 
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::lift::gpr_slice;
 
-/// Which way.
+/// Which way relations are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Along execution.
+    /// Along the way the code runs.
     Forward,
-    /// Against it.
+    /// Against the way the code runs.
     Backward,
 }
 
 /// Whether reversible instructions rewrite or kill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reversibility {
-    /// They rewrite.
+    /// Reversible updates rewrite the relation.
     Used,
-    /// They kill.
+    /// Every update ends the relation.
     Ignored,
 }
 
@@ -37,20 +37,20 @@ pub type Facts = BTreeMap<u64, BTreeSet<Relation>>;
 pub enum Effect {
     /// It writes these general registers and vector registers, and maybe the frame.
     Writes {
-        /// General registers.
+        /// The general registers, by their numbers.
         gpr: u16,
-        /// Vector registers.
+        /// The vector registers, sixteen bytes each.
         xmm: u16,
         /// Memory that may be the frame.
         frame: bool,
     },
     /// `register += factor·other + constant`, and nothing else is written.
     Shift {
-        /// The register.
+        /// The register that is updated.
         register: u8,
         /// Another register and its factor.
         other: Option<(u8, i64)>,
-        /// The constant.
+        /// The constant that is added.
         constant: i64,
     },
 }

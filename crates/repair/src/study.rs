@@ -15,13 +15,13 @@ const BACK: usize = 64;
 
 /// One pair of runs.
 pub struct Pair {
-    /// The reference run.
+    /// The run of the reference build.
     pub source: ReferenceRun,
-    /// The optimized run.
+    /// The run of the optimized build.
     pub machine: OptimizedRun,
     /// How they are tied.
     pub alignment: Alignment,
-    /// Its layout.
+    /// The number of its address-space layout.
     pub layout: usize,
     /// Where its input came from.
     pub origin: Origin,
@@ -33,9 +33,9 @@ pub struct Pair {
 
 /// All runs of one function.
 pub struct Study<'a> {
-    /// The reference build.
+    /// The build at -O0, with its debug information.
     pub reference: Side<'a>,
-    /// The optimized build.
+    /// The optimized build, with its debug information.
     pub optimized: Side<'a>,
     /// Variables of the reference build.
     pub slots: Vec<Slot>,
@@ -210,7 +210,7 @@ impl<'a> Study<'a> {
         numbers(&mut evidence.targets.iter().map(|(at, _)| &self.pairs[at.0])) > 1 || numbers(&mut self.pairs.iter()) < 2
     }
 
-    /// Samples for fitting.
+    /// The samples that a relation is fitted to.
     pub fn samples<'s>(&'s self, evidence: &'s Evidence) -> Vec<Sample<'s>> {
         evidence.targets.iter().map(|(at, target)| Sample { state: &self.instant(*at).machine, target }).collect()
     }

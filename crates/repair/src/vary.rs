@@ -17,7 +17,7 @@ const ANY: i128 = 1 << 20;
 pub struct Dice(pub u64);
 
 impl Dice {
-    /// The next number.
+    /// The next number of the sequence.
     pub fn throw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
@@ -37,7 +37,7 @@ impl Dice {
 pub struct Item {
     /// Its address in the reference build, and in the optimized one.
     pub at: (u64, u64),
-    /// Bytes.
+    /// How many bytes it takes.
     pub size: u64,
     /// Class of an element.
     pub class: TypeClass,
@@ -50,9 +50,9 @@ pub struct Item {
 /// How many elements an item has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Many.
+    /// Many numbers side by side.
     Array,
-    /// One.
+    /// One number by itself.
     Scalar,
 }
 

@@ -16,7 +16,7 @@ const EFFORT: u64 = 3_000_000;
 /// What may be varied freely in a function.
 #[derive(Clone, Debug, Default)]
 pub struct Freedom {
-    /// By item.
+    /// Whether each item may be any number.
     items: Vec<bool>,
     /// Whether small parameters may.
     parameters: bool,
@@ -26,11 +26,11 @@ pub struct Freedom {
 
 /// Both builds at the function's entry, tracked.
 pub struct Start<'s> {
-    /// The reference build.
+    /// The build at -O0, with its debug information.
     pub reference: &'s Side<'s>,
-    /// The optimized build.
+    /// The optimized build, with its debug information.
     pub optimized: &'s Side<'s>,
-    /// Their machines.
+    /// The machines of both, at the entry.
     pub machines: (Cpu, Cpu),
 }
 
@@ -51,7 +51,7 @@ fn effort(start: &Start<'_>, (mut rc, mut oc): (Cpu, Cpu), limit: u64) -> Option
 }
 
 impl Freedom {
-    /// Tries it out.
+    /// Tries out which items may be any number.
     pub fn find(start: &Start<'_>, items: &[Item], seed: u64) -> Self {
         let mut freedom = Self { items: vec![false; items.len()], parameters: false, runs: 1 };
         let Some(once) = effort(start, start.machines.clone(), RUN_LIMIT) else { return freedom };

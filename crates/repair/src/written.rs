@@ -8,12 +8,12 @@ use trueline_machine::image::Image;
 /// Why a new file was not put in place.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The system refused.
+    /// The system refused a file operation.
     #[error("cannot write {path}: {source}", path = path.display())]
     System {
-        /// The file.
+        /// The file that is in question.
         path: PathBuf,
-        /// The reason.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// The new file does not say what the old one did.

@@ -17,15 +17,15 @@ const CSS: &str = include_str!("../templates/style.css");
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The database.
+    /// The database cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A page could not be written.
     #[error("{path}: {source}", path = path.display())]
     Io {
-        /// Which.
+        /// The file that cannot be written.
         path: PathBuf,
-        /// The system's answer.
+        /// The reason that the system gives.
         source: std::io::Error,
     },
     /// A page could not be rendered.

@@ -8,15 +8,15 @@ use trueline_store::{LevelCount, Store, StoreError};
 /// One compiler at one level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Family and version.
+    /// Family and version of the compiler.
     pub compiler: String,
-    /// The level.
+    /// The level it was run at.
     pub opt: String,
     /// Per column: all findings, distinct ones.
     pub cells: Vec<(u64, u64)>,
 }
 
-/// The whole table.
+/// The whole table: a row per compiler and level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// Kinds of fault, the paper's four first; others only where something was found.

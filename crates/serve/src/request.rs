@@ -21,7 +21,7 @@ pub(crate) enum Target {
     Refused(u16, &'static str),
 }
 
-/// Reads a request.
+/// What a request is for, or why it is refused.
 pub(crate) fn target_of(method: &Method, host: Option<&str>, url: &str, reach: Reach) -> Target {
     if *method != Method::Get && *method != Method::Head {
         return Target::Refused(405, "only GET is answered");
@@ -43,7 +43,7 @@ pub(crate) fn target_of(method: &Method, host: Option<&str>, url: &str, reach: R
     }
 }
 
-/// `/findings/7/repair.html`.
+/// The finding and the view of a path such as `/findings/7/repair.html`.
 fn view_of(path: &str) -> Option<Target> {
     let (id, name) = path.strip_prefix("/findings/")?.split_once('/')?;
     Some(Target::View(FindingId(id.parse().ok()?), View::of(name)?))

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Times a task may be submitted in all; a shard that dies three times dies of itself.
 const MAX_SUBMISSIONS: u32 = 3;
 
-/// What to run.
+/// What every task of an array is to run.
 #[derive(Clone, Debug)]
 pub struct ArraySpec {
     /// Directory that all nodes share; made if absent.
@@ -28,23 +28,23 @@ pub struct ArraySpec {
 /// Why an array cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ArrayError {
-    /// Slurm.
+    /// Slurm refused or could not be asked.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// The shared directory.
+    /// The shared directory cannot be used.
     #[error("{path}: {source}", path = path.display())]
     Directory {
-        /// Which file.
+        /// The file that cannot be read or written.
         path: PathBuf,
-        /// The system's reason.
+        /// The reason that the system gives.
         source: io::Error,
     },
     /// The directory does not hold an array.
     #[error("{path} does not describe an array: {reason}", path = path.display())]
     NotAnArray {
-        /// Which file.
+        /// The file that does not describe an array.
         path: PathBuf,
-        /// Why.
+        /// Why it cannot be understood.
         reason: String,
     },
 }
@@ -54,30 +54,30 @@ pub enum ArrayError {
 pub enum TaskState {
     /// Waiting for a node.
     Pending,
-    /// On a node.
+    /// The task is on a node.
     Running,
     /// Its database is in the shared directory, whole.
     Done,
     /// Gone from the queue without having finished; it will be submitted again.
     Lost,
-    /// Lost for good.
+    /// The task is lost for good.
     Failed,
 }
 
 /// Counts over all tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Tasks waiting.
+    /// How many tasks wait in the queue.
     pub pending: usize,
     /// Tasks on a node.
     pub running: usize,
-    /// Tasks finished.
+    /// How many tasks have finished.
     pub done: usize,
-    /// Tasks given up.
+    /// How many tasks were given up.
     pub failed: usize,
 }
 
-/// How following ended.
+/// How the following of an array ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Following {
     /// Every task is done or given up; the indexes of the latter.
@@ -135,7 +135,7 @@ impl Array {
         self.submissions[0].0
     }
 
-    /// The shared directory.
+    /// The directory that all nodes share.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

@@ -10,5 +10,5 @@ mod array;
 mod queue;
 mod script;
 
-pub use array::{Array, ArrayError, ArraySpec, Following, Progress, TaskState};
-pub use queue::{JobId, QueueError, Queued};
+pub use array::{Array, ArrayError, ArraySpec, Following, Progress};
+pub use queue::{JobId, QueueError};

@@ -24,12 +24,12 @@ pub enum QueueError {
     /// A command is missing or cannot be started.
     #[error("{0}; is Slurm's client installed (`apt-get install slurm-client`) and SLURM_CONF right?")]
     Start(#[from] trueline_toolchain::JobError),
-    /// A command refused.
+    /// A command of Slurm refused.
     #[error("`{command}` failed: {message}")]
     Refused {
-        /// What was run.
+        /// The command that was run.
         command: String,
-        /// What it said.
+        /// What the command said about it.
         message: String,
     },
 }
@@ -107,7 +107,7 @@ fn parse_squeue(text: &str) -> BTreeMap<u32, Queued> {
     text.lines().filter_map(row).collect()
 }
 
-/// Cancels an array.
+/// Cancels all tasks of an array.
 pub(crate) fn cancel(job: JobId) -> Result<(), QueueError> {
     run("scancel", &[job.to_string()]).map(drop)
 }

@@ -12,11 +12,11 @@ pub struct UnitId(pub i64);
 /// A unit that is still to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedUnit {
-    /// Its number.
+    /// Its number in the database.
     pub id: UnitId,
     /// Position of its compiler in the list that was claimed with.
     pub compiler: usize,
-    /// Its level.
+    /// The level it is compiled at.
     pub opt: OptLevel,
 }
 

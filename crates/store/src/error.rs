@@ -15,33 +15,33 @@ pub enum StoreError {
     /// A newer Trueline wrote it.
     #[error("{path} was written by a newer version of trueline; update trueline, or choose another file with --db", path = path.display())]
     Newer {
-        /// The database.
+        /// The database of the newer version.
         path: PathBuf,
     },
     /// It is no database of ours, or damaged.
     #[error("{path} is not a campaign database or is damaged ({reason}); move it away, or try `sqlite3 {path} .recover`", path = path.display())]
     Corrupt {
-        /// The database.
+        /// The database that is damaged.
         path: PathBuf,
-        /// What SQLite says.
+        /// What SQLite says about it.
         reason: String,
     },
     /// Another program holds its lock.
     #[error("{path} is locked by another program; wait until it has finished, or end it", path = path.display())]
     Locked {
-        /// The database.
+        /// The database that somebody else holds.
         path: PathBuf,
     },
     /// It may not be written.
     #[error("{path} cannot be written; check its permissions and those of its directory, or choose another file with --db", path = path.display())]
     ReadOnly {
-        /// The database.
+        /// The database that may not be written.
         path: PathBuf,
     },
     /// No room is left.
     #[error("the disk that holds {path} is full; make room and run the same command again: nothing recorded is lost", path = path.display())]
     Full {
-        /// The database.
+        /// The database that has no room to grow.
         path: PathBuf,
     },
     /// There is no such finding.
@@ -49,23 +49,23 @@ pub enum StoreError {
     NoFinding {
         /// The number asked for.
         id: i64,
-        /// The database.
+        /// The database that was asked.
         path: PathBuf,
     },
     /// A stored document cannot be read.
     #[error("a record in {path} cannot be read: {reason}", path = path.display())]
     BadRecord {
-        /// The database.
+        /// The database that holds the record.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with the record.
         reason: String,
     },
     /// Anything else SQLite says.
     #[error("{path}: {source}", path = path.display())]
     Sql {
-        /// The database.
+        /// The database that was being used.
         path: PathBuf,
-        /// What SQLite says.
+        /// What SQLite says about it.
         source: rusqlite::Error,
     },
 }

@@ -36,15 +36,15 @@ pub struct UnitResult {
 /// A finding as it is stored.
 #[derive(Clone, Debug)]
 pub struct FindingRecord {
-    /// Its number.
+    /// Its number in the database.
     pub id: FindingId,
-    /// The finding.
+    /// The finding itself, as a document.
     pub finding: Finding,
     /// What makes it distinct: the guilty pass once triage has named one.
     pub class: String,
     /// Seconds since the epoch.
     pub found_at: f64,
-    /// Which program.
+    /// The program that shows it, by its key.
     pub program: ProgramKey,
     /// Address of its evidence.
     pub evidence: Option<String>,
@@ -128,7 +128,7 @@ impl Store {
         rows.into_iter().map(|row| self.unpack(row)).collect()
     }
 
-    /// One finding.
+    /// One finding by its number.
     pub fn finding(&self, id: FindingId) -> Result<FindingRecord, StoreError> {
         let row = self.with(|c| c.query_row(&format!("{SELECT} WHERE f.id = ?"), [id.0], read).optional())?;
         self.unpack(row.ok_or(StoreError::NoFinding { id: id.0, path: self.path().to_owned() })?)

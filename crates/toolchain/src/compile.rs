@@ -9,7 +9,7 @@ use trueline_model::{CompilerKind, Language, OptLevel};
 /// Whether a build carries debug information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DebugInfo {
-    /// `-g`.
+    /// Everything a debugger can use: `-g`.
     Full,
     /// None, to compare code with and without.
     None,
@@ -18,11 +18,11 @@ pub enum DebugInfo {
 /// What to build and how.
 #[derive(Clone, Debug)]
 pub struct CompileRequest {
-    /// The source file.
+    /// The source file to compile.
     pub source: PathBuf,
-    /// Its language.
+    /// The language it is written in.
     pub language: Language,
-    /// The level.
+    /// The level of optimization.
     pub opt: OptLevel,
     /// With or without debug information.
     pub debug: DebugInfo,
@@ -50,7 +50,7 @@ impl CompileRequest {
         }
     }
 
-    /// Adds flags.
+    /// Adds flags behind those that are there.
     pub fn flags<S: Into<String>>(mut self, flags: impl IntoIterator<Item = S>) -> Self {
         self.flags.extend(flags.into_iter().map(Into::into));
         self
@@ -63,10 +63,10 @@ impl CompileRequest {
     }
 }
 
-/// A finished compilation.
+/// What a finished compilation left.
 #[derive(Clone, Debug)]
 pub struct Build {
-    /// The binary.
+    /// The binary, or the object where linking was not asked for.
     pub binary: PathBuf,
     /// The command that made it, as a person would type it.
     pub command: String,
@@ -82,19 +82,19 @@ pub enum BuildError {
     /// The compiler refused the program.
     #[error("{compiler} does not compile {source_file}:\n{message}", source_file = source_file.display())]
     Refused {
-        /// Family and version.
+        /// Family and version of the compiler.
         compiler: String,
-        /// The source file.
+        /// The source file that it refused.
         source_file: PathBuf,
-        /// Its diagnostics.
+        /// The diagnostics that it printed.
         message: String,
     },
     /// The compiler crashed: a finding, not a mistake of the user's.
     #[error("{compiler} crashed on {source_file}: {message}", source_file = source_file.display())]
     Crashed {
-        /// Family and version.
+        /// Family and version of the compiler.
         compiler: String,
-        /// The source file.
+        /// The source file that it crashed on.
         source_file: PathBuf,
         /// The line that identifies the crash.
         message: String,
@@ -104,11 +104,11 @@ pub enum BuildError {
     /// The compiler did not come back: a finding too.
     #[error("{compiler} did not finish {source_file} within {seconds} s", source_file = source_file.display())]
     Hung {
-        /// Family and version.
+        /// Family and version of the compiler.
         compiler: String,
-        /// The source file.
+        /// The source file that it hung on.
         source_file: PathBuf,
-        /// The limit.
+        /// The CPU time that it was given, in seconds.
         seconds: u64,
         /// What it printed on standard error until then.
         log: String,
@@ -116,19 +116,19 @@ pub enum BuildError {
     /// The compiler was killed, or ran out of memory or disk: neither its fault nor the program's, and worth another try.
     #[error("{compiler} could not finish {source_file}: {reason}", source_file = source_file.display())]
     Starved {
-        /// Family and version.
+        /// Family and version of the compiler.
         compiler: String,
-        /// The source file.
+        /// The source file that it was given.
         source_file: PathBuf,
-        /// What it lacked.
+        /// The resource that it lacked.
         reason: String,
     },
     /// The level does not exist for this compiler.
     #[error("{compiler} has no level {opt}")]
     NoSuchLevel {
-        /// Family and version.
+        /// Family and version of the compiler.
         compiler: String,
-        /// The level.
+        /// The level that it does not have.
         opt: OptLevel,
     },
     /// The compiler could not be started.

@@ -6,7 +6,7 @@ use crate::tool::{Tool, ToolError, ToolKind, find_tool, installed_compilers};
 /// A tool that some command wants.
 #[derive(Clone, Copy, Debug)]
 pub struct Requirement {
-    /// The tool.
+    /// The tool that is looked for.
     pub kind: ToolKind,
     /// What it makes possible.
     pub enables: &'static str,

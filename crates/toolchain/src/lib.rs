@@ -20,11 +20,11 @@ mod shell;
 mod tool;
 mod usage;
 
-pub use compile::{Build, BuildError, CompileRequest, DebugInfo, crash_message, starvation};
+pub use compile::{BuildError, CompileRequest, DebugInfo, crash_message, starvation};
 pub use confine::{Confinement, ConfinementSupport, confinement_support};
-pub use doctor::{Diagnosis, REQUIREMENTS, Requirement, diagnose};
+pub use doctor::{Diagnosis, diagnose};
 pub use job::{Exit, Job, JobError, Limits, Outcome, Traced};
-pub use private_root::{FetchOptions, PrivateRoot, PrivateRootError, PrivateRoots};
+pub use private_root::{FetchOptions, PrivateRootError, PrivateRoots};
 pub use scratch::{Scratch, sweep_stale};
 pub use shell::quote;
 pub use tool::{Compiler, Launcher, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers, installed_optimizers};

@@ -12,7 +12,7 @@ use std::process::Child;
 
 /// What came out of a child besides the streamed standard output.
 pub(crate) struct Collected {
-    /// Standard error.
+    /// What came through standard error.
     pub stderr: Vec<u8>,
     /// Why reading stopped before the child's own end, if it did.
     pub ended: Option<Exit>,

@@ -35,17 +35,17 @@ pub enum PrivateRootError {
     /// It is there already.
     #[error("{name} is there already, in {dir}; `trueline toolchains remove {name}` removes it", dir = dir.display())]
     Present {
-        /// The toolchain.
+        /// The toolchain that is already there.
         name: String,
-        /// Where.
+        /// The directory that it is in.
         dir: PathBuf,
     },
     /// It was never fetched.
     #[error("{name} is not among the fetched toolchains ({have}); compilers of the host are not ours to remove")]
     Absent {
-        /// The toolchain.
+        /// The toolchain that was not fetched.
         name: String,
-        /// What is there.
+        /// The toolchains that are there.
         have: String,
     },
     /// apt or dpkg is missing: not a Debian system.
@@ -53,27 +53,27 @@ pub enum PrivateRootError {
         "`{tool}` is needed to fetch toolchains and was not found; on a system without apt, install the compiler yourself and give its path"
     )]
     NoApt {
-        /// The missing program.
+        /// The program that is missing.
         tool: String,
     },
     /// The mirror does not answer, or its signature is wrong.
     #[error("cannot read suite {suite} from {mirror}: {message}\ncheck the network, or name another mirror with --mirror URL")]
     Unreachable {
-        /// The suite.
+        /// The suite that was asked.
         suite: String,
-        /// The mirror.
+        /// The mirror that was asked.
         mirror: String,
-        /// What apt said.
+        /// What apt said about it.
         message: String,
     },
     /// No suite has it.
     #[error("no Debian suite at {mirror} has {name} (looked in {suites}); {hint}")]
     NoSuite {
-        /// The toolchain.
+        /// The toolchain that no suite has.
         name: String,
-        /// The mirror.
+        /// The mirror that was asked.
         mirror: String,
-        /// The suites asked.
+        /// The suites that were asked.
         suites: String,
         /// What they do have.
         hint: String,
@@ -81,7 +81,7 @@ pub enum PrivateRootError {
     /// A download or an unpacking failed; nothing was kept.
     #[error("{what} failed: {message}")]
     Failed {
-        /// The step.
+        /// The step that did not work.
         what: String,
         /// What the tool said.
         message: String,
@@ -89,9 +89,9 @@ pub enum PrivateRootError {
     /// It was unpacked but does not compile a program; nothing was kept.
     #[error("{name} was unpacked but does not work here: {message}")]
     Unusable {
-        /// The toolchain.
+        /// The toolchain that failed its trial.
         name: String,
-        /// What it said.
+        /// What it said when it was tried.
         message: String,
     },
     /// A process could not be run.
@@ -100,14 +100,14 @@ pub enum PrivateRootError {
     /// The directory cannot be used.
     #[error("{path}: {source}", path = path.display())]
     Io {
-        /// Where.
+        /// The file or directory in question.
         path: PathBuf,
-        /// The system's answer.
+        /// The reason that the system gives.
         source: io::Error,
     },
 }
 
-/// A fetched toolchain.
+/// A toolchain that was fetched.
 #[derive(Clone, Debug)]
 pub struct PrivateRoot {
     /// Its name, `clang-18` or `opt-18`.
@@ -116,7 +116,7 @@ pub struct PrivateRoot {
     pub suite: String,
     /// The Debian version of its package.
     pub package_version: String,
-    /// Its directory.
+    /// The directory that holds all of it.
     pub dir: PathBuf,
     /// The program to run.
     pub program: PathBuf,
@@ -151,7 +151,7 @@ impl PrivateRoots {
         Self { dir: dir.into() }
     }
 
-    /// The directory.
+    /// The directory of all fetched toolchains.
     pub fn dir(&self) -> &Path {
         &self.dir
     }

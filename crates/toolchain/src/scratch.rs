@@ -20,7 +20,7 @@ impl Scratch {
         Ok(Self { dir })
     }
 
-    /// The directory.
+    /// The directory, which vanishes with this value.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }

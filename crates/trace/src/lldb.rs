@@ -28,7 +28,7 @@ impl LldbEngine {
         Self { tool }
     }
 
-    /// lldb's version.
+    /// The version that lldb gives of itself.
     pub fn version(&self) -> &str {
         &self.tool.version
     }

@@ -34,7 +34,7 @@ pub struct Attribution {
     pub of: u64,
     /// What the pass ran on, where the compiler says so.
     pub function: Option<String>,
-    /// Shows the fault.
+    /// The command that shows the fault.
     pub with: Show,
     /// Hides it; `None` when nothing does.
     pub without: Option<String>,
@@ -71,25 +71,25 @@ pub enum AttributeError {
     /// Nothing to explain: the fault is not there.
     #[error("{compiler} at {opt} does not show this fault (any more)")]
     NotPresent {
-        /// The compiler.
+        /// The compiler that was run.
         compiler: String,
-        /// The level.
+        /// The level of optimization it was run at.
         opt: String,
     },
     /// This compiler does not build the program, or the build cannot be judged.
     #[error("{compiler} at {opt} cannot be judged: {reason}")]
     Unbuildable {
-        /// The compiler.
+        /// The compiler that was run.
         compiler: String,
-        /// The level.
+        /// The level of optimization it was run at.
         opt: String,
-        /// Why.
+        /// The reason, as a sentence for people.
         reason: String,
     },
     /// A family without switches.
     #[error("{0} offers no way to switch passes off; only gcc, clang and rustc can be searched")]
     NoSwitches(String),
-    /// The probe failed.
+    /// A build could not be judged.
     #[error(transparent)]
     Probe(#[from] ProbeError),
 }

@@ -50,7 +50,7 @@ pub fn fingerprint(cached: &CachedProbe<'_>, settings: &[Setting]) -> Result<(Fi
 pub struct Cluster {
     /// Counted from 1 in order of first appearance.
     pub number: usize,
-    /// The common vector.
+    /// The answers that all its findings share.
     pub fingerprint: Fingerprint,
     /// Indices of its members in what was clustered.
     pub members: Vec<usize>,
@@ -81,7 +81,7 @@ pub struct Summary {
     pub cells: BTreeMap<OptLevel, BTreeMap<String, (usize, usize)>>,
 }
 
-/// Counts.
+/// Counts findings and distinct fingerprints by level and kind.
 pub fn summarise<'f>(findings: impl IntoIterator<Item = (OptLevel, String, &'f Fingerprint)>) -> Summary {
     let mut seen: BTreeMap<OptLevel, BTreeMap<String, (usize, BTreeSet<&Fingerprint>)>> = BTreeMap::new();
     for (opt, kind, vector) in findings {

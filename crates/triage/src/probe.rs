@@ -9,7 +9,7 @@ use trueline_toolchain::Compiler;
 /// Whether the fault shows in one build.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
-    /// It does.
+    /// The build shows the fault.
     Present,
     /// It does not, and the build is one that could have shown it.
     Absent,
@@ -17,7 +17,7 @@ pub enum Presence {
     Unjudged(String),
 }
 
-/// One judged build.
+/// A build and what the probe says of it.
 #[derive(Clone, Debug)]
 pub struct Probed {
     /// Whether the fault shows.
@@ -31,9 +31,9 @@ pub struct Probed {
 /// How to build: everything but the program, which the probe knows.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The compiler.
+    /// The compiler that was run.
     pub compiler: Compiler,
-    /// The level.
+    /// The level of optimization it was run at.
     pub opt: OptLevel,
 }
 
@@ -63,7 +63,7 @@ pub struct CachedProbe<'a> {
 }
 
 impl<'a> CachedProbe<'a> {
-    /// Wraps a probe.
+    /// Wraps a probe so that no setting is judged twice.
     pub fn new(inner: &'a dyn Probe) -> Self {
         Self { inner, answers: Mutex::default(), builds: AtomicUsize::new(0) }
     }

@@ -77,7 +77,7 @@ pub struct Args {
     write_baseline: bool,
 }
 
-/// Runs the command.
+/// Checks what the arguments name and prints what was found.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let policy = args.tracing.policy()?;

@@ -22,7 +22,7 @@ pub struct Args {
     /// Compilers, by name or path. [default: the newest gcc and the newest clang]
     #[arg(long, value_name = "CC", value_delimiter = ',')]
     cc: Vec<String>,
-    /// Levels. [default: -Og,-O1,-O2,-O3,-Ofast,-Os,-Oz]
+    /// Levels to compile at. [default: -Og,-O1,-O2,-O3,-Ofast,-Os,-Oz]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',', allow_hyphen_values = true)]
     opt: Vec<OptLevel>,
     /// A flag for every compilation; may be repeated.
@@ -97,7 +97,7 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {
     }
 }
 
-/// Runs the command.
+/// Hunts until the time, the seeds or the user's patience ends.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     if args.cluster.on == slurm::Place::Slurm || args.cluster.attach.is_some() {
         return run_on_slurm(&args);

@@ -15,7 +15,7 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// Runs the command.
+/// Writes man pages, completions and schemas.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let [pages, completions, schemas] = ["man1", "completions", "schemas"].map(|name| args.out.join(name));
     for dir in [&pages, &completions, &schemas] {

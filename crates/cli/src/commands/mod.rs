@@ -41,7 +41,7 @@ pub enum Command {
     Manual(manual::Args),
 }
 
-/// Runs one.
+/// Runs the command that was given.
 pub fn run(command: Command) -> anyhow::Result<Ending> {
     match command {
         Command::Check(args) => check::run(*args),

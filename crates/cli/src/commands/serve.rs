@@ -9,7 +9,7 @@ use trueline_serve::Server;
 /// Show a campaign in the browser while it runs: the report's pages with live counts.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The database.
+    /// The database of the campaign.
     #[arg(long, value_name = "FILE", default_value = "hunt.db")]
     db: PathBuf,
     /// Where to listen. Anything but a loopback address shows the campaign to everybody who can reach it.

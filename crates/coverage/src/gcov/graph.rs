@@ -28,7 +28,7 @@ pub(super) struct Arc {
     on_tree: bool,
 }
 
-/// One notes file.
+/// What one notes file tells of a source file's functions.
 #[derive(Debug)]
 pub(super) struct Notes {
     pub stamp: u32,

@@ -4,7 +4,7 @@
 use crate::CoverageError;
 use std::path::Path;
 
-/// Tags of records.
+/// Tags of records, as gcc's gcov-io.h numbers them.
 pub(super) mod tag {
     pub const FUNCTION: u32 = 0x0100_0000;
     pub const BLOCKS: u32 = 0x0141_0000;
@@ -47,7 +47,7 @@ pub(super) struct Record<'d> {
 }
 
 impl<'d> Reader<'d> {
-    /// Reads the header.
+    /// Reads the header and stands behind it.
     pub fn open(data: &'d [u8], kind: FileKind, path: &'d Path) -> Result<Self, CoverageError> {
         let mut reader = Self { data, at: 0, lengths: Lengths::Bytes, path, stamp: 0, major: 0 };
         let expected = match kind {

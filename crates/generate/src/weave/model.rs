@@ -47,7 +47,7 @@ impl Scalar {
     }
 }
 
-/// Types of arithmetic.
+/// The types that arithmetic is done in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     I32,
@@ -97,7 +97,7 @@ impl Range {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructId(pub usize);
 
-/// Types of variables.
+/// The types that variables can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     Scalar(Scalar),
@@ -163,13 +163,13 @@ pub enum Expr {
     Unary(UnOp, Box<Expr>, Word),
     Binary(BinOp, Box<Expr>, Box<Expr>, Word),
     Select(Box<Cond>, Box<Expr>, Box<Expr>, Layout),
-    /// 1 or 0.
+    /// The truth of a condition as 1 or 0.
     Test(Box<Cond>, Word),
     /// Into another word, truncating or extending.
     Convert(Box<Expr>, Word),
 }
 
-/// A truth value.
+/// A condition, which is true or false.
 #[derive(Clone, Debug)]
 pub enum Cond {
     Compare(CmpOp, Expr, Expr),
@@ -218,7 +218,7 @@ pub struct LabelId(pub u32);
 
 pub type Block = Vec<Stmt>;
 
-/// One statement.
+/// A statement of the model, the same for C and Rust.
 #[derive(Clone, Debug)]
 pub enum Stmt {
     Declare {
@@ -325,7 +325,7 @@ pub struct Function {
 /// Who may change a global behind the optimizer's back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linkage {
-    /// Nobody: static.
+    /// Nobody else sees it: `static` in C.
     Private,
     /// Other units: its value is opaque at compile time although nobody changes it.
     Public,

@@ -122,7 +122,7 @@ impl Maker {
         name
     }
 
-    /// `place = value`.
+    /// An assignment, `place = value`, to something that may be written.
     pub fn assign(&mut self, out: &mut Block) {
         self.charge(1);
         match self.place(Some(Mutability::Free)) {

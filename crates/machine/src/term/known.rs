@@ -5,7 +5,7 @@ use crate::algebra::Bin;
 use crate::hash::Mixing;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Values by unknown.
+/// The values that equations pin unknowns to.
 pub type Pinned = BTreeMap<Term, Term>;
 
 impl Terms {

@@ -12,16 +12,16 @@ const FEW: usize = 24;
 pub enum Extreme {
     /// The largest, signed or not.
     Largest(Sign),
-    /// The smallest.
+    /// The smallest of the numbers.
     Smallest(Sign),
 }
 
 /// How bits are read as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Sign {
-    /// In two's complement.
+    /// As numbers in two's complement.
     Signed,
-    /// As they are.
+    /// As numbers without a sign.
     Unsigned,
 }
 

@@ -39,7 +39,7 @@ struct Item {
     first: bool,
 }
 
-/// Renders `index.html`.
+/// Renders `index.html`: counts, plots, the table and the list.
 pub fn render(store: &Store, findings: &[FindingRecord], needed: Vec<(String, usize)>) -> Result<String, ReportError> {
     let counts = store.counts()?;
     let table = table_of(store)?;

@@ -36,7 +36,7 @@ struct Page<'a> {
     data: String,
 }
 
-/// Renders the page.
+/// Renders the page of one finding.
 pub fn render(record: &FindingRecord, evidence: Option<&Evidence>) -> Result<String, ReportError> {
     let violation = match &record.finding.fault {
         Fault::Violation(v) => Some(v),

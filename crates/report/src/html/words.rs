@@ -72,7 +72,7 @@ pub fn verdict_sentence(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-/// A reader's name.
+/// The name of a reader, as people know it.
 pub fn reader(reader: Reader) -> String {
     match reader {
         Reader::Native(Policy::Gdb) => "native, by gdb's rules".to_owned(),

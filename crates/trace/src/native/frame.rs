@@ -33,7 +33,7 @@ impl Registers {
 /// An activation of a function with debug information.
 pub(crate) struct Frame {
     pub registers: Registers,
-    /// Link-time program counter.
+    /// The link-time address of its program counter.
     pub pc: u64,
     /// The address to look things up by: inside the call for frames that wait for one.
     pub lookup: u64,

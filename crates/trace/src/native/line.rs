@@ -2,7 +2,7 @@
 
 use super::module::{FileId, UnitId};
 
-/// One row.
+/// One row of a line table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub address: u64,

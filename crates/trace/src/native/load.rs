@@ -43,7 +43,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Reads a binary.
+/// Reads the debug information of a binary.
 pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, TraceError> {
     crate::elf::check(path)?;
     let bad = |reason: String| TraceError::BadBinary { binary: path.to_owned(), reason };

@@ -28,12 +28,12 @@ impl ValueType {
     }
 }
 
-/// One operation.
+/// One operation of a DWARF expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Const(u64),
     TypedConst(ValueType, u128),
-    /// A link-time address.
+    /// An address as the linker gave it.
     Address(u64),
     Register(u16),
     RegisterOffset(u16, i64),

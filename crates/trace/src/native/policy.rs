@@ -46,7 +46,7 @@ pub(crate) struct Position {
 /// How a position came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PositionKind {
-    /// A breakpoint.
+    /// A breakpoint that is really set.
     Real,
     /// A return to this place was deduced afterwards; it cannot be shown any more.
     Returned,
@@ -61,7 +61,7 @@ pub(crate) struct Shown {
     pub file: FileId,
 }
 
-/// What comes next.
+/// What the tracer does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Run,

@@ -5,7 +5,7 @@ use super::module::{FunctionId, Module};
 use super::path::{PathId, Paths};
 use super::policy::StackId;
 
-/// One activation.
+/// One call of a function that has not returned.
 #[derive(Debug)]
 pub(crate) struct Activation {
     pub id: StackId,
@@ -140,7 +140,7 @@ impl Stack {
         }
     }
 
-    /// Starts with main.
+    /// A stack with main alone on it.
     pub fn begin(function: FunctionId, cfa: u64, return_pc: u64) -> Self {
         let main = Activation { id: StackId { cfa, function }, return_pc, path: PathId::default() };
         Self { activations: vec![main], changes: 0, paths: Paths::default(), foreign_below: None }

@@ -188,7 +188,7 @@ pub fn parse_pass_dump(dump: &str) -> Vec<GccPass> {
     passes
 }
 
-/// Depth, name, state.
+/// Depth, name and state of a pass in a line of the dump.
 fn row(line: &str) -> Option<(usize, &str, bool)> {
     let (left, state) = line.rsplit_once(':')?;
     let on = match state.trim() {

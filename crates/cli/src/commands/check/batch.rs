@@ -17,13 +17,13 @@ use trueline_toolchain::Compiler;
 
 /// How results are shown.
 pub struct View {
-    /// Who traced.
+    /// The engine that traced the builds.
     pub engine: EngineKind,
     /// How the native engine read.
     pub policy: Option<Policy>,
     /// Whether dropped candidates are listed.
     pub explain: bool,
-    /// Colours or none.
+    /// Whether to print colours or none.
     pub style: Style,
 }
 
@@ -45,19 +45,19 @@ pub struct Row {
 
 /// One program with all its traces: short-lived.
 pub struct Outcome<'a> {
-    /// Its path.
+    /// The path of the program.
     pub program: String,
     /// Its text, if we have it.
     pub source: Option<&'a str>,
-    /// The -O0 sides.
+    /// The -O0 sides, one per compiler.
     pub references: Vec<Reference>,
-    /// The builds.
+    /// The builds with what they showed.
     pub rows: Vec<Row>,
 }
 
 /// What is kept of a program.
 pub struct Checked {
-    /// Its path.
+    /// The path of the program.
     pub program: String,
     /// The report for people.
     pub text: String,

@@ -77,7 +77,7 @@ pub fn report(checked: &[Checked], baseline: Option<&Baseline>, seconds: f64) ->
     out
 }
 
-/// One program.
+/// What is printed about one program.
 pub fn program(outcome: &Outcome<'_>, view: &View) -> String {
     let mut out = String::new();
     let style = view.style;

@@ -12,9 +12,9 @@ use trueline_model::Fault;
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[schemars(rename = "Hunt")]
 pub struct Line<'a> {
-    /// The schema of every line.
+    /// `trueline.hunt/1`.
     schema: &'static str,
-    /// What happened in the campaign.
+    /// What happened.
     #[serde(flatten)]
     event: &'a Event,
 }

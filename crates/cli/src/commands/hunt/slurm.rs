@@ -11,9 +11,9 @@ use trueline_store::Store;
 /// Where a hunt runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Place {
-    /// This machine.
+    /// The machine that this runs on.
     Here,
-    /// A Slurm cluster.
+    /// The nodes of a Slurm cluster.
     Slurm,
 }
 

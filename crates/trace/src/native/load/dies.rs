@@ -4,7 +4,7 @@ use crate::native::op::Slice;
 use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, UnitOffset};
 use std::cell::OnceCell;
 
-/// One entry.
+/// One entry of the debug information.
 pub(super) struct Die<'a> {
     pub entry: DebuggingInformationEntry<Slice<'a>>,
     /// Index after the last descendant.
@@ -86,10 +86,10 @@ pub(super) struct DieId {
     pub index: usize,
 }
 
-/// All units.
+/// The entries of all units.
 pub(super) type All<'s, 'd, 'a> = &'s [UnitDies<'d, 'a>];
 
-/// The entry.
+/// The entry that an id stands for.
 pub(super) fn die<'s, 'a>(all: All<'s, '_, 'a>, id: DieId) -> &'s Die<'a> {
     &all[id.unit].dies().expect("an id is only made from units that were read")[id.index]
 }

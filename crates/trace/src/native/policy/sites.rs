@@ -19,7 +19,7 @@ pub(crate) enum Needs {
 /// The addresses to stop at.
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
-    /// Sorted.
+    /// All addresses, in rising order.
     pub all: Vec<u64>,
     /// Those among them that calls return to.
     pub returns: HashSet<u64>,
