@@ -19,6 +19,8 @@ hunt: build
 
 lint:
 	$(CARGO) fmt --all --check
+	@# These modules are named by the table of invariants, where cargo fmt does not look.
+	rustfmt --edition 2024 --check crates/oracle/src/invariants/*.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 # Rustdoc without a warning: dead links inside the code's documentation are found here.

@@ -124,10 +124,7 @@ def judge_line(program, v, work):
 
 def judge_scope(program, v, work):
     lines = program["source"].split("\n")
-    declared = re.search(r"declared on line (\d+)", v.get("expected") or "")
-    if not declared:
-        return None
-    number = int(declared.group(1))
+    number = v["declared"]
     name, start = function_of(lines, number)
     if name and number == start:  # a parameter: its function's braces
         first, last = block_of(lines, number + 1)
@@ -171,9 +168,8 @@ def judge_value(program, v, work):
     if declared is None or "{" in str(v.get("value")):
         return None
     shown = name
-    element = re.match(r"element (\d+) of the aggregate", v.get("why") or "")
-    if element:
-        shown = leaf_of(lines, lines[declared - 1], name, int(element.group(1)))
+    if v.get("element") is not None:
+        shown = leaf_of(lines, lines[declared - 1], name, v["element"])
         if shown is None:
             return None
     function, start = function_of(lines, declared)

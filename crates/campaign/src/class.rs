@@ -9,16 +9,15 @@ pub fn class_of(fault: &Fault, compiler: &CompilerId, program: &Program) -> Stri
     match fault {
         Fault::Violation(v) => {
             // A complaint about a variable is a matter of that variable, wherever it shows first.
-            let line = match v.variable.as_deref().and_then(|name| declaration_of(name, &program.source)) {
+            let line = match v.variable().and_then(|name| declaration_of(name, &program.source)) {
                 Some(line) => line,
                 None => program.source.lines().nth(v.line.0.saturating_sub(1) as usize).unwrap_or(""),
             };
-            let shape = v.why.as_deref().map(shape_of).unwrap_or_default();
-            let shape = if shape.is_empty() { String::new() } else { format!(" · {shape}") };
-            format!("{compiler} · {} · {}{shape}", v.invariant, statement_kind(line))
+            let shape = v.breach.shape().map_or(String::new(), |shape| format!(" · {shape}"));
+            format!("{compiler} · {} · {}{shape}", v.invariant(), statement_kind(line))
         }
         // The message of a crash names its place; two places are two bugs.
-        Fault::Crash { message } => format!("{compiler} · crash · {}", shape_of(message)),
+        Fault::Crash { message } => format!("{compiler} · crash · {}", outline_of(message)),
         Fault::Hang { .. } => format!("{compiler} · hang"),
         Fault::WrongCode { .. } => format!("{compiler} · wrong code"),
     }
@@ -30,9 +29,9 @@ pub fn collapse(violations: &[Violation]) -> Vec<&Violation> {
     let mut kept: Vec<&Violation> = Vec::new();
     for violation in violations {
         let again = |k: &&&Violation| {
-            let same_subject = k.variable == violation.variable && k.variable.is_some() && k.file.base() == violation.file.base();
-            let covered = violation.invariant == Invariant::Consistency && k.invariant == Invariant::Scope;
-            same_subject && (k.invariant == violation.invariant || covered)
+            let same_subject = k.variable() == violation.variable() && k.variable().is_some() && k.file.base() == violation.file.base();
+            let covered = violation.invariant() == Invariant::SelfContradiction && k.invariant() == Invariant::Scope;
+            same_subject && (k.invariant() == violation.invariant() || covered)
         };
         if !kept.iter().any(|k| again(&k)) {
             kept.push(violation);
@@ -47,8 +46,8 @@ fn declaration_of<'s>(name: &str, source: &'s str) -> Option<&'s str> {
     source.lines().find(is_word)
 }
 
-/// A sentence without its numbers and names.
-fn shape_of(text: &str) -> String {
+/// A compiler's message without its numbers and names.
+fn outline_of(text: &str) -> String {
     let mut out = String::new();
     let mut in_name = false;
     let mut words = Vec::new();
@@ -123,6 +122,7 @@ pub fn statement_kind(line: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueline_model::{Breach, Contradiction, FileName, Line, Listed, NeverHeld, OutOfScope};
 
     #[test]
     fn statements_are_told_apart() {
@@ -147,31 +147,29 @@ mod tests {
 
     #[test]
     fn a_variable_out_of_scope_on_ten_lines_is_one_finding() {
-        let violation = |invariant, line, variable: &str| Violation {
-            invariant,
-            file: trueline_model::FileName::new("a.c"),
-            line: trueline_model::Line(line),
+        let violation = |line, breach| Violation {
+            file: FileName::new("a.c"),
+            line: Line(line),
             function: "main".into(),
             frames: Vec::new(),
-            variable: Some(variable.into()),
-            value: None,
-            expected: None,
             pc: None,
-            why: None,
+            breach,
         };
-        let mut all: Vec<Violation> = (1..=10).map(|line| violation(Invariant::Scope, line, "v")).collect();
-        all.push(violation(Invariant::Consistency, 3, "v"));
-        all.push(violation(Invariant::Scope, 3, "w"));
-        all.push(violation(Invariant::Value, 3, "v"));
-        let kept: Vec<_> = collapse(&all).iter().map(|v| (v.invariant, v.variable.as_deref())).collect();
+        let scope = |variable: &str| Breach::Scope(OutOfScope { variable: variable.into(), owner: "main".into(), declared: Line(1) });
+        let block = Contradiction::Block { variable: "v".into(), open: Line(1), close: Line(2) };
+        let held = NeverHeld { variable: "v".into(), element: None, value: "3".into(), allowed: Listed::default() };
+        let mut all: Vec<Violation> = (1..=10).map(|line| violation(line, scope("v"))).collect();
+        all.push(violation(3, Breach::SelfContradiction(block)));
+        all.push(violation(3, scope("w")));
+        all.push(violation(3, Breach::Value(held)));
+        let kept: Vec<_> = collapse(&all).iter().map(|v| (v.invariant(), v.variable().map(|name| &**name))).collect();
         assert_eq!(kept, [(Invariant::Scope, Some("v")), (Invariant::Scope, Some("w")), (Invariant::Value, Some("v"))]);
     }
 
     #[test]
     fn numbers_and_names_do_not_make_a_class() {
-        let a = shape_of("lines 4 and 6 share 0x113c; the line table names only 6");
-        let b = shape_of("lines 14 and 16 share 0x213c; the line table names only 16");
-        assert_eq!(a, b);
-        assert_eq!(shape_of("`f12` is on the stack here"), shape_of("`g` is on the stack here"));
+        let a = outline_of("internal compiler error: in `foo`, at cse.c:412");
+        assert_eq!(a, outline_of("internal compiler error: in `bar`, at cse.c:7"));
+        assert_ne!(a, outline_of("internal compiler error: Segmentation fault"));
     }
 }

@@ -67,7 +67,7 @@ impl Campaign<'_> {
                 (BuildRecord::default(), BuildRecord::default())
             };
             let dwarf = match (keep, violation.pc) {
-                (true, Some(pc)) => dwarf::explain(&run.binary, pc, violation.variable.as_deref()),
+                (true, Some(pc)) => dwarf::explain(&run.binary, pc, violation.variable().map(|name| &**name)),
                 _ => Vec::new(),
             };
             let minimal = if is_first { self.minimal(specimen, compiler, opt, class) } else { None };

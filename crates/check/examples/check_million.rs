@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 use trueline_check::{CheckOptions, Checker};
-use trueline_model::{Language, OptLevel, Origin, Program};
+use trueline_model::{Language, OptLevel, Origin, Program, wording};
 use trueline_toolchain::{Limits, find_compiler};
 
 /// About six steps per turn at -O0; the values of `state`, `a`, `b`, `c` and of the table never settle. The limit is one of CPU time, since the machine may be loaded.
@@ -62,6 +62,6 @@ fn main() {
         ticks.iter().sum::<u64>() as f64 / 100.0,
     );
     for violation in &run.violations {
-        println!("  {} line {} {:?} = {:?}", violation.invariant, violation.line, violation.variable, violation.value);
+        println!("  {}", wording::words(violation).title);
     }
 }

@@ -57,7 +57,7 @@ fn main() {
                 runs += 1;
                 let mut here: BTreeMap<Invariant, usize> = BTreeMap::new();
                 for v in &run.violations {
-                    *here.entry(v.invariant).or_default() += 1;
+                    *here.entry(v.invariant()).or_default() += 1;
                     println!("{}", serde_json::json!({"seed": seed, "cc": compiler.id.path, "opt": level, "violation": v}));
                 }
                 for (invariant, count) in here {

@@ -5,7 +5,7 @@ use crate::build::LevelBuild;
 use object::{Object, ObjectSection, SectionKind};
 use std::path::Path;
 use std::sync::Arc;
-use trueline_model::{CompilerKind, FileName, Invariant, Line, Program, Violation};
+use trueline_model::{Breach, CodeDifference, CodeExtent, CompilerKind, FileName, Line, Program, Violation};
 use trueline_toolchain::{BuildError, CompileRequest, DebugInfo};
 
 /// Builds without `-g` beside the build with it and compares; the CPU time goes to `cpu`.
@@ -14,10 +14,10 @@ pub(crate) fn compare(with: &LevelBuild<'_>, cpu: &mut std::time::Duration) -> R
     let without = with.compiler.compile(&compile).map_err(|e| CheckError::of_build(e, with.opt))?;
     *cpu += without.cpu;
     let difference = match difference(&with.binary, &without.binary)? {
-        Some(why) => Some(why),
+        Some(difference) => Some(difference),
         None => compare_debug(with, cpu)?,
     };
-    Ok(difference.map(|why| violation(with.program, &why)))
+    Ok(difference.map(|difference| violation(with.program, difference)))
 }
 
 /// The request that made a build, for another file.
@@ -25,39 +25,31 @@ fn again(build: &LevelBuild<'_>, name: &str) -> CompileRequest {
     CompileRequest::new(&build.source, build.program.language, build.opt, build.scratch.join(name)).flags(build.flags.iter().cloned())
 }
 
-fn violation(program: &Program, why: &str) -> Violation {
+fn violation(program: &Program, difference: CodeDifference) -> Violation {
     Violation {
-        invariant: Invariant::Codegen,
         file: FileName::new(&program.name),
         line: Line(1),
         function: Arc::from(""),
         frames: Vec::new(),
-        variable: None,
-        value: None,
-        expected: Some("the same code with and without -g".into()),
         pc: None,
-        why: Some(why.into()),
+        breach: Breach::Codegen(difference),
     }
 }
 
-/// The first difference between the executable sections of two binaries, in words.
-fn difference(with: &Path, without: &Path) -> Result<Option<String>, CheckError> {
+/// The first difference between the executable sections of two binaries.
+fn difference(with: &Path, without: &Path) -> Result<Option<CodeDifference>, CheckError> {
     let (with, without) = (code_of(with)?, code_of(without)?);
     for (name, address, bytes) in &with {
         let Some((_, other_address, other)) = without.iter().find(|(n, ..)| n == name) else {
-            return Ok(Some(format!("section {name} exists with -g only")));
+            return Ok(Some(CodeDifference::ExtraSection { section: name.as_str().into() }));
         };
         if bytes == other {
             continue;
         }
         let same = bytes.iter().zip(other).take_while(|(a, b)| a == b).count() as u64;
-        return Ok(Some(format!(
-            "section {name} is {} bytes with -g and {} without, different from {:#x} (with -g) and {:#x} (without) on",
-            bytes.len(),
-            other.len(),
-            address + same,
-            other_address + same
-        )));
+        let extent = |bytes: &[u8], address: u64| CodeExtent { size: bytes.len() as u64, differs_at: address + same };
+        let (with, without) = (extent(bytes, *address), extent(other, *other_address));
+        return Ok(Some(CodeDifference::Bytes { section: name.as_str().into(), with, without }));
     }
     Ok(None)
 }
@@ -75,7 +67,7 @@ fn code_of(binary: &Path) -> Result<Code, CheckError> {
 }
 
 /// gcc compiles twice by itself and compares its final intermediate code, which sees more than the bytes.
-fn compare_debug(build: &LevelBuild<'_>, cpu: &mut std::time::Duration) -> Result<Option<String>, CheckError> {
+fn compare_debug(build: &LevelBuild<'_>, cpu: &mut std::time::Duration) -> Result<Option<CodeDifference>, CheckError> {
     if build.compiler.id.kind != CompilerKind::Gcc {
         return Ok(None);
     }
@@ -85,7 +77,7 @@ fn compare_debug(build: &LevelBuild<'_>, cpu: &mut std::time::Duration) -> Resul
             Ok(None)
         }
         Err(BuildError::Refused { message, .. }) if message.contains("-fcompare-debug") => {
-            Ok(Some(format!("gcc -fcompare-debug: {}", message.lines().next().unwrap_or("failure"))))
+            Ok(Some(CodeDifference::CompareDebug { message: message.lines().next().unwrap_or("failure").into() }))
         }
         // A refusal for another reason says nothing about debug information.
         Err(BuildError::Refused { .. }) => Ok(None),

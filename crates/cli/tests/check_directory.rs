@@ -108,6 +108,20 @@ fn known_violations_do_not_fail_and_new_ones_do() {
     assert_eq!(baseline["known"].as_array().unwrap().len(), 2, "{baseline:#}");
 }
 
+/// `tests/data/baseline-1.json` was written by the last version whose violations were strings.
+#[test]
+fn a_baseline_of_an_earlier_version_excuses_what_it_did() {
+    let Some(project) = Project::new() else { return };
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/baseline-1.json");
+    std::fs::copy(&kept, project.path("known.json")).unwrap();
+    let quiet = project.check(&["--baseline", "known.json"]);
+    assert_eq!(quiet.status.code(), Some(0), "{}", stdout(&quiet));
+    assert!(stdout(&quiet).contains("0 new violations") && stdout(&quiet).contains("3 known violations"), "{}", stdout(&quiet));
+    // Written anew it is the same file.
+    project.check(&["--baseline", "known.json", "--write-baseline"]);
+    assert_eq!(std::fs::read_to_string(project.path("known.json")).unwrap(), std::fs::read_to_string(kept).unwrap());
+}
+
 #[test]
 fn a_program_that_cannot_be_checked_is_told_and_the_others_go_on() {
     let Some(project) = Project::new() else { return };

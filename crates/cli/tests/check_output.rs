@@ -37,7 +37,7 @@ fn json_is_one_document_and_sarif_a_log() {
     let output = trueline(&[&arguments[..], &[log.to_str().unwrap()]].concat());
     assert_eq!(output.status.code(), Some(1));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["schema"], "trueline.check/1");
+    assert_eq!(document["schema"], "trueline.check/2");
     let runs = document["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2);
     for run in runs {

@@ -22,7 +22,7 @@ fn merged_returns_come_out_as_an_enabling_pass_and_as_a_known_bug() {
     let args =
         ["triage", path.to_str().unwrap(), "--cc", "gcc-12", "--opt=-O2", "--versions", "none", "--no-readers", "--only", "line", "--json"];
     let document = json(&trueline(&args));
-    assert_eq!(document["schema"], "trueline.triage/1");
+    assert_eq!(document["schema"], "trueline.triage/2");
     let finding = &document["findings"][0];
     assert_eq!(finding["pass"]["role"], "enabling", "{document:#}");
     assert_eq!(finding["pass"]["name"], "tree-profile_estimate");

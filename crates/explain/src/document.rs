@@ -13,7 +13,7 @@ use trueline_triage::{Attribution, entry_text};
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Triage")]
 pub struct TriageDocument<'a> {
-    /// `trueline.triage/1`.
+    /// `trueline.triage/2`.
     schema: &'static str,
     /// The findings, explained.
     findings: Vec<Explanation<UpdateError>>,
@@ -24,7 +24,7 @@ pub struct TriageDocument<'a> {
 impl<'a> TriageDocument<'a> {
     /// The document.
     pub fn new(explained: &[Explained], notes: &'a [String]) -> Self {
-        Self { schema: "trueline.triage/1", findings: explained.iter().map(Explained::explanation).collect(), notes }
+        Self { schema: "trueline.triage/2", findings: explained.iter().map(Explained::explanation).collect(), notes }
     }
 }
 

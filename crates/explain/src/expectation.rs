@@ -17,7 +17,7 @@ pub fn shows_expected(
     let judged = judge.judge(setting, &[])?;
     let sought: Vec<Sought> = match (&judged.shown, kind.parse::<Invariant>()) {
         (Shown::Violations(all), Ok(invariant)) => {
-            let those = all.iter().filter(|v| v.invariant == invariant);
+            let those = all.iter().filter(|v| v.invariant() == invariant);
             those.map(|v| Sought(Fault::Violation(v.clone()))).collect()
         }
         (Shown::Other(fault), _) if fault.kind() == kind => vec![Sought(fault.clone())],
@@ -61,7 +61,7 @@ pub fn pass_of(
     let judged = judge.judge(setting, &[])?;
     let fault = match &judged.shown {
         shown if fault.is_some_and(|f| Sought(f.clone()).presence(shown) == Presence::Present) => fault.cloned(),
-        Shown::Violations(all) => all.iter().find(|v| v.invariant.name() == kind).cloned().map(Fault::Violation),
+        Shown::Violations(all) => all.iter().find(|v| v.invariant().name() == kind).cloned().map(Fault::Violation),
         Shown::Other(fault) if fault.kind() == kind => Some(fault.clone()),
         _ => None,
     };

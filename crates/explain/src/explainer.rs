@@ -1,13 +1,13 @@
 //! From a finding to its explanation.
 
 use crate::error::ExplainError;
-use crate::judge::{FaultProbe, Judge, Looking, Sought, describe};
+use crate::judge::{FaultProbe, Judge, Looking, Sought};
 use crate::readers::{Question, Readers, verdict};
 use crate::update::{self, Update};
 use crate::versions::Versions;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trueline_check::{CheckRun, Reference};
-use trueline_model::{Fault, FindingId, Fingerprint, OptLevel, Program, Reading, Verdict, Violation};
+use trueline_model::{Fault, FindingId, Fingerprint, OptLevel, Program, Reading, Verdict, Violation, wording};
 use trueline_toolchain::Compiler;
 use trueline_triage::{Attribution, CachedProbe, Cluster, KnownBug, KnownBugs, Level, Presence, Setting, cluster, excerpt, fingerprint};
 
@@ -75,7 +75,7 @@ impl Explained {
 
     /// What a person should know of a finding that cannot be explained.
     pub fn note(&self) -> Option<String> {
-        let what = format!("{} ({} {})", describe(&self.case.fault), self.case.compiler.id, self.case.opt);
+        let what = format!("{} ({} {})", wording::identity(&self.case.fault), self.case.compiler.id, self.case.opt);
         match self.steadiness {
             Steadiness::Shows => None,
             Steadiness::Gone => Some(format!("{what}: the program no longer shows it")),

@@ -114,7 +114,7 @@ impl DebugJudge {
         let Ok(reference) = self.checker.reference(program, compiler) else { return Ok(None) };
         let flags: Vec<String> = extra.to_vec();
         match self.checker.check(program, &reference, compiler, self.setting.opt, &flags) {
-            Ok(run) => Ok(Some(run.violations.iter().map(|v| v.invariant).collect())),
+            Ok(run) => Ok(Some(run.violations.iter().map(|v| v.invariant()).collect())),
             Err(_) => Ok(None),
         }
     }
@@ -164,8 +164,8 @@ fn debug_case(
             let mut flags = vec!["-g".to_owned()];
             flags.extend(search.cflags.iter().cloned());
             let setting = Setting { compiler: compiler.clone(), opt, flags };
-            let message = format!("{} violation at {}:{} ({opt})", violation.invariant, program.name, violation.line);
-            let judge = DebugJudge { checker: for_mutants, setting: setting.clone(), invariant: violation.invariant };
+            let message = format!("{} violation at {}:{} ({opt})", violation.invariant(), program.name, violation.line);
+            let judge = DebugJudge { checker: for_mutants, setting: setting.clone(), invariant: violation.invariant() };
             return Ok(FailingCase {
                 kind: "debug-info",
                 message,

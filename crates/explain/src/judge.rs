@@ -289,20 +289,6 @@ impl Probe for FaultProbe<'_> {
     }
 }
 
-/// One line for people.
-pub fn describe(fault: &Fault) -> String {
-    match fault {
-        Fault::Violation(v) => {
-            let variable = v.variable.as_ref().map_or(String::new(), |n| format!(" {n}"));
-            let value = v.value.as_ref().map_or(String::new(), |x| format!(" = {x}"));
-            format!("{} {}:{} in {}{variable}{value}", v.invariant, v.file.base(), v.line, v.function)
-        }
-        Fault::Crash { message } => format!("crash {message}"),
-        Fault::Hang { seconds } => format!("hang, more than {seconds} s"),
-        Fault::WrongCode { expected, actual } => format!("wrong code: {actual} instead of {expected}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use self::spot::{Debuggers, SpotQuestions};
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 use trueline_check::{CheckOptions, CheckRun, Checker, Reference};
-use trueline_model::{EngineKind, Policy, Reader, Reading, Violation};
+use trueline_model::{EngineKind, Policy, Reader, Reading, Violation, wording};
 pub use trueline_triage::verdict;
 
 /// A violation of a build that readers are asked about.
@@ -77,7 +77,7 @@ impl Readers {
 
     /// What the screening reader itself says.
     pub fn screening(&self, violation: &Violation) -> Reading {
-        Reading::answer(self.screen, true, shown(violation))
+        Reading::answer(self.screen, true, wording::sighting(violation))
     }
 
     /// Ends the debuggers that wait for questions.
@@ -93,7 +93,7 @@ impl Readers {
             Err(reason) => Reading::unasked(*reader, reason.clone()),
             Ok(violations) => {
                 let same = violations.iter().find(|v| v.same_as(violation));
-                Reading::answer(*reader, same.is_some(), same.map_or_else(|| "does not see it".to_owned(), shown))
+                Reading::answer(*reader, same.is_some(), same.map_or_else(|| "does not see it".to_owned(), wording::sighting))
             }
         }));
         readings
@@ -177,15 +177,6 @@ impl<'b> BuildReaders<'b, '_> {
         let mut readings = self.program.readers.readings(self.questions[index].violation, natives);
         readings.extend(self.debuggers_at_the_spot(index).iter().cloned());
         readings
-    }
-}
-
-fn shown(v: &Violation) -> String {
-    let frames = v.frames.join(" < ");
-    match (&v.variable, &v.value) {
-        (Some(variable), Some(value)) => format!("line {} in {frames}: {variable} = {value}", v.line),
-        (Some(variable), None) => format!("line {} in {frames}: {variable} is visible", v.line),
-        _ => format!("line {} in {frames}", v.line),
     }
 }
 

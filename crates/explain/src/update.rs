@@ -21,7 +21,7 @@ pub struct Update {
 /// that are no violations of lines, frames or scopes, and answers that name no single pass.
 pub fn watch(case: &Case, attribution: &Attribution) -> Option<Update> {
     let Fault::Violation(violation) = &case.fault else { return None };
-    let of_locations = matches!(violation.invariant, Invariant::Line | Invariant::Backtrace | Invariant::Scope);
+    let of_locations = matches!(violation.invariant(), Invariant::Line | Invariant::Backtrace | Invariant::Scope);
     let of_clang = case.compiler.id.kind == CompilerKind::Clang && case.program.language == Language::C;
     if !of_locations || !of_clang || !matches!(attribution.role, PassRole::Guilty | PassRole::Enabling) {
         return None;

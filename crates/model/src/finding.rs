@@ -38,7 +38,7 @@ impl Fault {
     /// One word: the invariant, or what else it is.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Violation(violation) => violation.invariant.name(),
+            Self::Violation(violation) => violation.invariant().name(),
             Self::Crash { .. } => "crash",
             Self::Hang { .. } => "hang",
             Self::WrongCode { .. } => "wrong-code",

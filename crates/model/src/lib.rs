@@ -12,6 +12,7 @@ mod seam;
 mod source;
 mod trace;
 mod violation;
+pub mod wording;
 
 pub use compiler::{CompilerId, CompilerKind, OptLevel, ParseOptLevelError};
 pub use coverage::{CodeFunction, CodeMap, Coverage, CoverageSet};
@@ -21,4 +22,4 @@ pub use program::{Language, Origin, Program};
 pub use seam::{Answer, Interesting, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};
 pub use trace::{EngineKind, Frame, FrameKind, Observation, Policy, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable};
-pub use violation::{Complaint, Invariant, Violation};
+pub use violation::*;

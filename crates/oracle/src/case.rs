@@ -134,7 +134,7 @@ pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> J
             }
         }
     }
-    let key = |v: &Violation| (v.invariant, v.file.clone(), v.line, v.variable.clone());
+    let key = |v: &Violation| (v.invariant(), v.file.clone(), v.line, v.variable().cloned());
     judgement.violations.sort_by_key(key);
     judgement.dropped.sort_by_key(|d| (d.rule, key(&d.violation)));
     judgement

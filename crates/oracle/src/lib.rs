@@ -21,5 +21,6 @@ pub use case::{Candidate, Case, Dropped, FloatMath, Judgement, Strictness, Subje
 pub use completeness::{Completeness, FunctionCompleteness, Ratio, measure};
 pub use digest::{Activation, Digest, LeafDigest, LineDigest, Role, Sighting, Stack, Stop, StopId, VarDigest};
 pub use facts::{Block, Declared, Extent, Home, NoWitness, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts, Testimony, Witness};
+pub use invariants::{ToldBy, has_wrong_value, shows, told_by, variables_of, views};
 pub use leaves::{is_float, is_gap, split};
 pub use source::blocks_of;

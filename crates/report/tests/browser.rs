@@ -36,17 +36,18 @@ fn campaign(dir: &Path) -> Store {
         let key = ProgramKey { source: "weave".into(), seed: index as u64, mutation: 0, language: Language::C };
         let Claim::Work(units) = store.claim(&key, &[(id.clone(), vec![OptLevel::Og])]).unwrap() else { panic!("nothing to do") };
         let violation = Violation {
-            invariant: if index == 0 { Invariant::Line } else { Invariant::Parameter },
             file: FileName::new("a.c"),
             // The first is far down: a box must scroll to show it.
             line: Line(if index == 0 { 100 } else { 3 }),
             function: EVIL.into(),
             frames: vec![EVIL.into()],
-            variable: (index == 1).then(|| EVIL.into()),
-            value: Some("9".into()),
-            expected: Some(EVIL.into()),
             pc: Some(0x1001),
-            why: Some("lines 2 and 3 share 0x1001".into()),
+            breach: if index == 0 {
+                Breach::Line(NeverRun { rows: vec![Some(Line(2)), Some(Line(3))] })
+            } else {
+                let allowed = Listed { first: vec![EVIL.into()], cut: false };
+                Breach::Parameter(NeverHeld { variable: EVIL.into(), element: None, value: "9".into(), allowed })
+            },
         };
         let origin = Origin::Generated { generator: "weave".into(), seed: 1 };
         let tail = "/* filler */\n".repeat(120);

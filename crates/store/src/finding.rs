@@ -55,7 +55,7 @@ pub struct FindingRecord {
 /// What makes two findings of one unit the same.
 fn key_of(fault: &Fault) -> String {
     let text = match fault {
-        Fault::Violation(v) => format!("{} {} {} {:?}", v.invariant, v.file.base(), v.line, v.variable),
+        Fault::Violation(v) => v.complaint().to_string(),
         other => other.kind().to_owned(),
     };
     address(text.as_bytes())[..16].to_owned()

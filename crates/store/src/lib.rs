@@ -17,6 +17,7 @@ mod merge;
 mod query;
 mod schema;
 mod store;
+mod upgrade;
 
 pub use claim::{Claim, PlannedUnit, UnitId};
 pub use error::StoreError;

@@ -1,5 +1,6 @@
 //! The schema, as a list of steps that is only ever appended to.
 
+use crate::upgrade;
 use rusqlite_migration::{M, Migrations};
 
 /// Each step once released stays as it is: databases in the field stand at some of them.
@@ -30,5 +31,7 @@ pub fn migrations() -> Migrations<'static> {
         ),
         // Evidence names its traces by address from here on; whoever does not know that must not read it.
         M::up(""),
+        // Violations are data from here on, and classes have no part that was a sentence.
+        M::up_with_hook("", upgrade::findings),
     ])
 }

@@ -76,8 +76,9 @@ impl Store {
         connection.pragma_update(None, "synchronous", "NORMAL").map_err(sql)?;
         connection.pragma_update(None, "foreign_keys", "ON").map_err(sql)?;
         connection.pragma_update(None, "trusted_schema", "OFF").map_err(sql)?;
-        migrate(path, &mut connection)?;
+        // First: bringing a database to our schema reads its tables.
         refuse_foreign_schema(path, &connection)?;
+        migrate(path, &mut connection)?;
         Ok(Self { connection: Mutex::new(connection), path: path.to_owned(), process: Mutex::new(None) })
     }
 

@@ -21,16 +21,12 @@ fn finding(seed: u64, line: u32) -> NewFinding {
     let origin = Origin::Generated { generator: "weave".to_owned(), seed };
     let program = Program { name: "a.c".into(), language: Language::C, source: format!("int x{seed};"), origin, cflags: vec![] };
     let violation = Violation {
-        invariant: Invariant::Line,
         file: FileName::new("a.c"),
         line: Line(line),
         function: "main".into(),
         frames: vec!["main".into()],
-        variable: None,
-        value: None,
-        expected: None,
         pc: Some(4096),
-        why: None,
+        breach: Breach::Line(NeverRun::default()),
     };
     let finding = Finding {
         fault: Fault::Violation(violation),
@@ -367,4 +363,55 @@ fn a_program_outlives_two_hundred_killed_processes() {
         assert_eq!(again.len(), units);
     }
     assert_eq!(store.units().unwrap().len(), units);
+}
+
+/// `tests/data/version-1.db.zst` was made by the last version whose violations were strings: four hunts of one program each
+/// (gcc 12.2.0 and clang 16.0.6) and one finding explained by `triage`.
+#[test]
+fn a_database_of_version_1_is_brought_up_to_date() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("campaign.db");
+    let packed = include_bytes!("data/version-1.db.zst");
+    std::fs::write(&path, zstd::decode_all(&packed[..]).unwrap()).unwrap();
+    let raw = |sql: &str| -> Vec<String> {
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map([], |r| r.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let keys = "SELECT unit || ' ' || kind || ' ' || key FROM findings ORDER BY id";
+    let before = raw(keys);
+    let old: Vec<serde_json::Value> =
+        raw("SELECT document FROM findings ORDER BY id").iter().map(|d| serde_json::from_str(d).unwrap()).collect();
+
+    let store = Store::open_existing(&path).unwrap();
+    let findings = store.findings().unwrap();
+    assert_eq!(findings.len(), 12);
+    assert_eq!(raw(keys), before, "what identifies a finding stays");
+    for (record, old) in findings.iter().zip(&old) {
+        let Fault::Violation(v) = &record.finding.fault else { panic!("{record:?}") };
+        assert_eq!(v.invariant().name(), old["invariant"]);
+        assert_eq!(v.variable().map(|name| &**name), old["variable"].as_str());
+        assert_eq!((u64::from(v.line.0), v.pc), (old["line"].as_u64().unwrap(), old["pc"].as_u64()));
+        assert!(store.evidence(record).unwrap().is_some());
+    }
+    let classes: std::collections::BTreeSet<&str> = findings.iter().map(|f| f.class.as_str()).collect();
+    assert!(classes.contains("gcc 12.2.0 · value · header · part of an aggregate"), "{classes:#?}");
+    assert!(classes.contains("gcc 12.2.0 · self · header · stands outside the function"), "{classes:#?}");
+    assert!(!classes.iter().any(|class| class.contains('#')), "{classes:#?}");
+    let held = findings.iter().find_map(|f| match &f.finding.fault {
+        Fault::Violation(v) => v.breach.wrong_value().filter(|held| held.element.is_some()),
+        _ => None,
+    });
+    let held = held.expect("a value in an aggregate");
+    assert!(!held.allowed.first.is_empty(), "{held:?}");
+    let explained: Vec<&str> = findings.iter().filter_map(|f| f.triage.as_deref()).collect();
+    let document: serde_json::Value = serde_json::from_str(explained[0]).unwrap();
+    assert!(document["violation"]["rows"].is_array() && document["violation"]["why"].is_null(), "{document:#}");
+
+    // Once is enough, and another database takes it over as it takes any.
+    drop(store);
+    let again = Store::open_existing(&path).unwrap().findings().unwrap();
+    assert_eq!(again.iter().map(|f| &f.finding).collect::<Vec<_>>(), findings.iter().map(|f| &f.finding).collect::<Vec<_>>());
+    let target = Store::open(&dir.path().join("other.db")).unwrap();
+    assert_eq!(target.merge_from(&path).unwrap().findings, 12);
 }

@@ -81,7 +81,7 @@ impl Construct {
         let index = violation.line.0.saturating_sub(1) as usize;
         let line = program.source.lines().nth(index).unwrap_or("").trim();
         let is_repeated = || program.source.lines().enumerate().any(|(i, other)| i != index && other.trim() == line);
-        let declaration = || violation.variable.as_deref().and_then(|name| Declaration::above(program, name, index));
+        let declaration = || violation.variable().and_then(|name| Declaration::above(program, name, index));
         self.statement.as_deref().is_none_or(|word| words(line).next() == Some(word))
             && self.repeated.is_none_or(|wanted| !line.is_empty() && is_repeated() == wanted)
             && self.width.is_none_or(|wanted| declaration().is_some_and(|d| d.width == wanted))
@@ -93,8 +93,9 @@ impl Construct {
 /// Whether the value shown is what some of the low bits of an allowed one make.
 fn shows_low_bits(violation: &Violation) -> bool {
     let number = |text: &str| text.parse::<i128>().ok();
-    let Some(shown) = violation.value.as_deref().and_then(number) else { return false };
-    let mut allowed = violation.expected.as_deref().unwrap_or("").split(", ").filter_map(number);
+    let Some(held) = violation.breach.wrong_value() else { return false };
+    let Some(shown) = number(&held.value) else { return false };
+    let mut allowed = held.allowed.first.iter().filter_map(|right| number(right));
     allowed.any(|right| right != shown && (1..64).any(|bits| right & ((1 << bits) - 1) == shown))
 }
 

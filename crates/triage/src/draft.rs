@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, Invariant, OptLevel, PassRole, Program, Reading, Verdict, Violation};
+use trueline_model::wording::{self, Report};
+use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, OptLevel, PassRole, Program, Reading, Verdict};
 use trueline_toolchain::quote;
 
 /// Everything a draft is made of.
@@ -118,7 +119,7 @@ pub fn crash_key(message: &str) -> String {
 fn report(draft: &Draft<'_>) -> String {
     let mut text = String::new();
     let id = draft.compiler;
-    let (title, expected, actual) = describe(draft.fault);
+    let Report { title, expected, actual } = wording::report(draft.fault);
     let tracker = match id.kind {
         CompilerKind::Gcc => "gcc.gnu.org/bugzilla · component: debug · keyword: wrong-debug",
         CompilerKind::Rustc => "github.com/rust-lang/rust · labels: A-debuginfo, C-bug",
@@ -192,57 +193,4 @@ fn pass_section(attribution: &Attribution, name: &str, file: &str) -> String {
     }
     let _ = writeln!(text, "```\n");
     text
-}
-
-/// Title, expected, actual.
-fn describe(fault: &Fault) -> (String, String, String) {
-    match fault {
-        Fault::Violation(v) => describe_violation(v),
-        Fault::Crash { message } => ("compiler crashes".to_owned(), "The program compiles.".to_owned(), format!("```\n{message}\n```")),
-        Fault::Hang { seconds } => {
-            ("compiler does not terminate".to_owned(), "The program compiles.".to_owned(), format!("No end within {seconds} s."))
-        }
-        Fault::WrongCode { expected, actual } => ("wrong code".to_owned(), format!("```\n{expected}\n```"), format!("```\n{actual}\n```")),
-    }
-}
-
-fn describe_violation(v: &Violation) -> (String, String, String) {
-    let place = format!("{}:{}", v.file.base(), v.line);
-    let variable = v.variable.as_deref().unwrap_or("?");
-    let value = v.value.as_deref().unwrap_or("?");
-    let because = v.expected.as_deref().map_or(String::new(), |e| format!(" (unoptimized: {e})"));
-    let frames = v.frames.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>().join(" ← ");
-    match v.invariant {
-        Invariant::Line => (
-            format!("debugger steps on line {} which never runs", v.line),
-            format!("Stepping never stops at {place}, because that line is not executed{because}."),
-            format!("A debugger stops at {place} in `{}`.", v.function),
-        ),
-        Invariant::Backtrace => (
-            format!("backtrace at line {} names a function that is not active", v.line),
-            format!("At {place} the backtrace holds only functions that are active there{because}."),
-            format!("At {place} the backtrace is {frames}."),
-        ),
-        Invariant::Scope => (
-            format!("variable {variable} is visible outside its scope at line {}", v.line),
-            format!("At {place} `{variable}` is not in scope{because}."),
-            format!("At {place} in `{}` a debugger lists `{variable}`.", v.function),
-        ),
-        Invariant::Parameter | Invariant::Value => (
-            format!("wrong value of {variable} at line {}", v.line),
-            format!("At {place} `{variable}` has one of the values that it has in the unoptimized program{because}, or is optimized out."),
-            format!("At {place} in `{}` a debugger shows `{variable} = {value}`.", v.function),
-        ),
-        Invariant::Codegen => {
-            ("-g changes the generated code".to_owned(), "The same code with and without -g.".to_owned(), value.to_owned())
-        }
-        Invariant::Consistency => {
-            (format!("contradictory debug information at line {}", v.line), "A consistent reading.".to_owned(), value.to_owned())
-        }
-        Invariant::Dwarf => (
-            format!("ill-formed debug information for {variable}"),
-            "An expression that can be evaluated as DWARF says.".to_owned(),
-            v.why.as_deref().unwrap_or(value).to_owned(),
-        ),
-    }
 }

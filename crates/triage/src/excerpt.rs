@@ -24,12 +24,12 @@ pub fn excerpt(binary: &Path, violation: &Violation) -> Option<String> {
                 rows.join("\n")
             ));
         }
-        if matches!(violation.invariant, Invariant::Backtrace | Invariant::Scope) {
+        if matches!(violation.invariant(), Invariant::Backtrace | Invariant::Scope) {
             let entries = dump(&[format!("--lookup=0x{pc:x}")]);
             parts.push(format!("entries whose ranges hold 0x{pc:x}\n{}", first_lines(entries.lines().skip(2))));
         }
     }
-    if let Some(variable) = &violation.variable {
+    if let Some(variable) = violation.variable() {
         let entries = dump(&[format!("--name={variable}")]);
         parts.push(format!("`{variable}`\n{}", first_lines(entries.lines().skip(1))));
     }

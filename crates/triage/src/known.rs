@@ -152,7 +152,8 @@ mod tests {
 
     fn showing(invariant: &str, line: u32, variable: &str, value: &str) -> Fault {
         let document = format!(
-            r#"{{"invariant":"{invariant}","file":"a.c","line":{line},"function":"f","frames":["f"],"variable":"{variable}","value":"{value}","expected":"105, 205, 5"}}"#
+            r#"{{"invariant":"{invariant}","file":"a.c","line":{line},"function":"f","frames":["f"],"rows":[],"owner":"f","declared":1,
+                "variable":"{variable}","value":"{value}","allowed":{{"first":["105","205","5"],"cut":false}}}}"#
         );
         Fault::Violation(serde_json::from_str(&document).unwrap())
     }

@@ -3,7 +3,7 @@
 use crate::harness::load;
 use std::os::unix::fs::PermissionsExt;
 use trueline_check::{CheckOptions, Checker};
-use trueline_model::{Invariant, OptLevel};
+use trueline_model::{Breach, CodeDifference, Invariant, OptLevel};
 use trueline_toolchain::{Scratch, find_compiler};
 
 fn violations(compiler: &trueline_toolchain::Compiler) -> Vec<trueline_model::Violation> {
@@ -32,5 +32,7 @@ fn a_compiler_whose_g_changes_code_is_caught() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     let found = violations(&find_compiler(path.to_str().unwrap()).unwrap());
     assert_eq!(found.len(), 1, "{found:#?}");
-    assert!(found[0].why.as_deref().unwrap().contains(".text"), "{found:#?}");
+    let Breach::Codegen(CodeDifference::Bytes { section, with, without }) = &found[0].breach else { panic!("{found:#?}") };
+    assert_eq!(&**section, ".text");
+    assert!(with.differs_at > 0 && without.differs_at > 0, "{found:#?}");
 }

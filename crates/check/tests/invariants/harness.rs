@@ -74,8 +74,8 @@ pub fn expect(name: &str) {
             for level in &expectation.levels {
                 let run = checker.check(&program, &reference, &compiler, *level, &[]).unwrap();
                 let spell = |v: &trueline_model::Violation| {
-                    let variable = v.variable.as_deref().map(|v| format!(" {v}")).unwrap_or_default();
-                    format!("{} {}{variable}", v.invariant, v.line)
+                    let variable = v.variable().map(|v| format!(" {v}")).unwrap_or_default();
+                    format!("{} {}{variable}", v.invariant(), v.line)
                 };
                 let reported: Vec<String> = run.violations.iter().map(spell).collect();
                 let build = format!("{name} with {} {level} in {engine}", expectation.compiler);

@@ -8,8 +8,8 @@ use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use trueline_explain::{Aim, Looking, Reducer, demand_of, describe, faults_of, filter_of, pass_of, self_contained, shows_expected, shrink};
-use trueline_model::{EngineKind, Fault, FindingId, OptLevel, Policy, Program};
+use trueline_explain::{Aim, Looking, Reducer, demand_of, faults_of, filter_of, pass_of, self_contained, shows_expected, shrink};
+use trueline_model::{EngineKind, Fault, FindingId, OptLevel, Policy, Program, wording};
 use trueline_reduce::{Demand, Progress, ReduceEnd, ReduceError, Reduced, count_lines};
 use trueline_store::Store;
 use trueline_toolchain::find_compiler;
@@ -173,7 +173,7 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
     }
     let faults = faults_of(program.clone(), looking, &setting)?;
     let fault = faults.iter().find(|f| args.only.as_ref().is_none_or(|only| f.kind() == only)).cloned();
-    let shown: Vec<String> = faults.iter().map(describe).collect();
+    let shown: Vec<String> = faults.iter().map(wording::identity).collect();
     let what = if shown.is_empty() { "it shows nothing wrong".to_owned() } else { format!("it shows {}", shown.join(", ")) };
     let fault = fault
         .with_context(|| format!("{} with {} at {}: {what}; there is nothing to reduce", args.target, setting.compiler.id, args.opt))?;

@@ -67,7 +67,7 @@ pub fn compare(args: &Args, image: &Image, reference: &Path) -> Option<Closing> 
 fn count(run: &CheckRun) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for violation in &run.violations {
-        *found.entry(violation.invariant.to_string()).or_insert(0) += 1;
+        *found.entry(violation.invariant().to_string()).or_insert(0) += 1;
     }
     found
 }

@@ -43,9 +43,9 @@ fn trace() -> Schema {
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         ("baseline", named::<check::BaselineDocument>(read(), "trueline.baseline/1")),
-        ("check", named::<check::Document<'_>>(printed(), "trueline.check/1")),
+        ("check", named::<check::Document<'_>>(printed(), "trueline.check/2")),
         ("doctor", named::<doctor::Document<'_>>(printed(), "trueline.doctor/1")),
-        ("hunt", named::<hunt::progress::Line<'_>>(printed(), "trueline.hunt/1")),
+        ("hunt", named::<hunt::progress::Line<'_>>(printed(), "trueline.hunt/2")),
         ("isolate", named::<isolate::Document<'_>>(printed(), "trueline.isolate/1")),
         ("merge", named::<merge::Document<'_>>(printed(), "trueline.merge/1")),
         ("mutate", named::<mutate::Document<'_>>(printed(), "trueline.mutate/1")),
@@ -56,6 +56,6 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("report", named::<report::Document<'_>>(printed(), "trueline.report/1")),
         ("toolchains", named::<toolchains::Document<'_>>(printed(), "trueline.toolchains/1")),
         ("trace", trace()),
-        ("triage", named::<triage::TriageDocument<'_>>(printed(), "trueline.triage/1")),
+        ("triage", named::<triage::TriageDocument<'_>>(printed(), "trueline.triage/2")),
     ]
 }

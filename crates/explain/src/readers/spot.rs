@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
-use trueline_model::{EngineKind, FrameKind, Invariant, Observation, Reader, Reading, Step, Variable, Violation};
+use trueline_model::{EngineKind, Observation, Reader, Reading, Step, Violation};
+use trueline_oracle::{ToldBy, has_wrong_value, shows, told_by, variables_of, views};
 use trueline_trace::{DebuggerPool, Spot, SpotRequest};
 
 /// Visits of an address at which values and callers are looked at. The programs here seldom come by more often.
@@ -194,20 +195,24 @@ fn reads_all_views(kind: EngineKind) -> bool {
 
 /// Whether only a running program can show it.
 fn needs_values(violation: &Violation) -> bool {
-    !matches!(violation.invariant, Invariant::Line | Invariant::Scope | Invariant::Consistency | Invariant::Backtrace)
+    !matches!(told_by(violation.invariant()), ToldBy::Address | ToldBy::Callers)
 }
 
-/// Whether an address alone decides it: lines and scopes are functions of the address, values and callers are not. What
-/// shows another line at the address does not show this one with any callers.
+/// Whether the stops at the address decide it without a running program. What shows another line at the address does not
+/// show this one with any callers.
 fn is_static(violation: &Violation, steps: &[&Step]) -> bool {
     let may_differ = |step: &&Step| views(step).any(|(line, _)| line == Some(violation.line));
-    !needs_values(violation) && (violation.invariant != Invariant::Backtrace || !steps.iter().any(may_differ))
+    match told_by(violation.invariant()) {
+        ToldBy::Address => true,
+        ToldBy::Callers => !steps.iter().any(may_differ),
+        ToldBy::Values | ToldBy::Build => false,
+    }
 }
 
 fn answer_of(violation: &Violation, steps: &[&Step], visits: u32) -> SpotAnswer {
     let Some(first) = steps.first() else { return SpotAnswer::Unknown };
-    if let Some(detail) = steps.iter().find_map(|step| shows(violation, step)) {
-        return SpotAnswer::Shows(detail);
+    if let Some(step) = steps.iter().find(|step| shows(violation, step)) {
+        return SpotAnswer::Shows(describe(violation, step));
     }
     let looked_at_all = visits > 0 && steps.len() < visits as usize;
     match looked_at_all || is_static(violation, steps) {
@@ -216,59 +221,14 @@ fn answer_of(violation: &Violation, steps: &[&Step], visits: u32) -> SpotAnswer 
     }
 }
 
-/// How a stop shows the violation, if it does.
-fn shows(violation: &Violation, step: &Step) -> Option<String> {
-    let function = step.frames.first().is_some_and(|f| f.function == violation.function);
-    let on_line = step.line == Some(violation.line);
-    let shows_variable = |wanted: fn(&Violation, &Observation) -> bool| {
-        variables_of(violation, step).any(|variable| wanted(violation, &variable.observation))
-    };
-    let yes = match (violation.invariant, &violation.variable) {
-        (Invariant::Line, _) => views(step).any(|(line, _)| line == Some(violation.line)),
-        (Invariant::Backtrace, _) => views(step).any(|(line, frames)| {
-            line == Some(violation.line) && frames.len() == violation.frames.len() && frames.iter().eq(violation.frames.iter())
-        }),
-        (Invariant::Scope, _) | (Invariant::Consistency, Some(_)) => on_line && function && shows_variable(|_, _| true),
-        (Invariant::Consistency, None) => step.frames.iter().any(|f| f.function == violation.function && f.line == Some(violation.line)),
-        (Invariant::Parameter | Invariant::Value, _) => function && shows_variable(has_value),
-        (Invariant::Dwarf, _) => shows_variable(|_, shown| *shown == Observation::Unreadable),
-        (Invariant::Codegen, _) => false,
-    };
-    yes.then(|| describe(violation, step))
-}
-
-/// What a stop can be taken for: at the entry of an inlined function debuggers show its callers first.
-fn views(step: &Step) -> impl Iterator<Item = (Option<trueline_model::Line>, Vec<std::sync::Arc<str>>)> + '_ {
-    let inlined = step.frames.iter().take_while(|f| f.kind == FrameKind::Inlined).count();
-    (0..=inlined.min(step.frames.len().saturating_sub(1))).map(|depth| {
-        let line = if depth == 0 { step.line } else { step.frames[depth].line };
-        (line, step.frames[depth..].iter().map(|f| std::sync::Arc::clone(&f.function)).collect())
-    })
-}
-
-/// The variables that the violation may be about: one of several that shadow one another, innermost first.
-fn variables_of<'s>(violation: &'s Violation, step: &'s Step) -> impl Iterator<Item = &'s Variable> {
-    step.vars.iter().filter(|v| violation.variable.as_ref() == Some(&v.name))
-}
-
-/// Whether a rendered value, or the part of an aggregate that the violation is about, is the one complained of.
-fn has_value(violation: &Violation, shown: &Observation) -> bool {
-    let (Some(wanted), Observation::Value(text)) = (&violation.value, shown) else { return false };
-    let element = violation.why.as_deref().and_then(|w| w.strip_prefix("element ")?.split(' ').next()?.parse::<usize>().ok());
-    match element {
-        Some(index) => text.replace(['{', '}'], "").split(", ").nth(index) == Some(&**wanted),
-        None => text == wanted,
-    }
-}
-
 fn describe(violation: &Violation, step: &Step) -> String {
     let frames: Vec<&str> = step.frames.iter().map(|f| &*f.function).collect();
     let line = step.line.map_or_else(|| "no line".to_owned(), |l| format!("line {l}"));
     let place = format!("{line} in {}", frames.join(" < "));
-    let Some(name) = &violation.variable else { return place };
+    let Some(name) = violation.variable() else { return place };
     let mut shown: Vec<&Observation> = variables_of(violation, step).map(|v| &v.observation).collect();
     // Of variables with one name, the one that is complained of.
-    shown.sort_by_key(|observation| !has_value(violation, observation));
+    shown.sort_by_key(|observation| !has_wrong_value(violation, observation));
     match shown.first().copied() {
         Some(Observation::Value(value)) => format!("{place}: {name} = {value}"),
         Some(Observation::Unreadable) => format!("{place}: {name} cannot be read"),
@@ -311,8 +271,8 @@ mod tests {
         )
         .unwrap();
         let complaint = |value: &str| -> Violation {
-            let document =
-                r#"{"invariant":"value","file":"a.c","line":7,"function":"main","frames":["main"],"variable":"n","value":"VALUE","pc":64}"#;
+            let document = r#"{"invariant":"value","file":"a.c","line":7,"function":"main","frames":["main"],"pc":64,
+                    "variable":"n","value":"VALUE","allowed":{"first":[],"cut":false}}"#;
             serde_json::from_str(&document.replace("VALUE", value)).unwrap()
         };
         assert_eq!(answer_of(&complaint("3"), &[&step], VISITS), SpotAnswer::Shows("line 7 in main: n = 3".to_owned()));

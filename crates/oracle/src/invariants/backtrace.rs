@@ -1,11 +1,16 @@
 //! BI: the functions on the stack at a stop were all active, together, when -O0 came to some row of the same line. Every row
 //! that ran counts, since a debugger passes over those that the compiler does not recommend as a stop.
 
-use super::at_stop;
+use super::{ToldBy, at_stop, views};
 use crate::case::{Candidate, Case, Subject};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use trueline_model::Invariant;
+use trueline_model::{Breach, Listed, NotActive, Step, Violation};
+
+/// Sets of functions that are kept of what -O0 has on the line.
+const LISTED: usize = 4;
+
+pub(super) const TOLD_BY: ToldBy = ToldBy::Callers;
 
 pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
     for (key, digest) in &case.optimized.lines {
@@ -18,14 +23,16 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             if allowed.iter().any(|set| active.is_subset(set)) || !seen.insert(active.clone()) {
                 continue;
             }
-            let mut candidate = at_stop(case, Invariant::Backtrace, key, *stop, Subject::Stop);
-            let lists: Vec<String> = allowed.iter().take(4).map(|set| set.iter().map(|f| &**f).collect::<Vec<_>>().join(", ")).collect();
-            candidate.violation.expected = Some(lists.join(" or ").into());
-            let spurious = active.iter().find(|f| !allowed.iter().any(|set| set.contains(*f)));
-            candidate.violation.why = spurious.map(|f| format!("`{f}` is on the stack here, and never is on this line at -O0").into());
-            found.push(candidate);
+            let sets = allowed.iter().map(|set| set.iter().cloned().collect());
+            let intruder = active.iter().find(|f| !allowed.iter().any(|set| set.contains(*f))).cloned();
+            let breach = NotActive { allowed: Listed::first_of(sets, LISTED), intruder };
+            found.push(at_stop(case, key, *stop, Subject::Stop, Breach::Backtrace(breach)));
         }
     }
+}
+
+pub(super) fn shows(violation: &Violation, _: &NotActive, step: &Step) -> bool {
+    views(step).any(|(line, frames)| line == Some(violation.line) && frames == violation.frames)
 }
 
 #[cfg(test)]

@@ -1,19 +1,22 @@
 //! Ill-formed debug information: a location is given, and following it as the standard says fails.
 
-use super::at_stop;
+use super::{ToldBy, at_stop, variables_of};
 use crate::case::{Candidate, Case, Subject};
 use std::sync::Arc;
-use trueline_model::Invariant;
+use trueline_model::{Breach, IllFormed, Observation, Step, Violation};
+
+pub(super) const TOLD_BY: ToldBy = ToldBy::Values;
 
 pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
     for (key, variable) in &case.optimized.vars {
         for sighting in &variable.unreadable {
             let Some(line) = case.optimized.stop(sighting.0).line.clone() else { continue };
-            let mut candidate = at_stop(case, Invariant::Dwarf, &line, sighting.0, Subject::Variable(key.clone()));
-            candidate.violation.variable = Some(Arc::clone(&key.name));
-            candidate.violation.expected = Some("a location that can be followed, or none".into());
-            candidate.violation.why = Some("its location at this address cannot be evaluated or read".into());
-            found.push(candidate);
+            let breach = Breach::Dwarf(IllFormed { variable: Arc::clone(&key.name) });
+            found.push(at_stop(case, &line, sighting.0, Subject::Variable(key.clone()), breach));
         }
     }
+}
+
+pub(super) fn shows(violation: &Violation, _: &IllFormed, step: &Step) -> bool {
+    variables_of(violation, step).any(|v| v.observation == Observation::Unreadable)
 }

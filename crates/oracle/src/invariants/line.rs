@@ -1,8 +1,10 @@
 //! LI: the lines stepped on in the optimized trace are a subset of those stepped on at -O0.
 
-use super::{at_stop, shared_rows};
+use super::{ToldBy, at_stop, views};
 use crate::case::{Candidate, Case, Subject};
-use trueline_model::Invariant;
+use trueline_model::{Breach, Line, NeverRun, Step, Violation};
+
+pub(super) const TOLD_BY: ToldBy = ToldBy::Address;
 
 pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
     for (key, digest) in &case.optimized.lines {
@@ -11,10 +13,24 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
         }
         // Every stop counts: a rule may explain one address and not another.
         for stop in &digest.stops {
-            let mut candidate = at_stop(case, Invariant::Line, key, *stop, Subject::Stop);
-            candidate.violation.expected = Some("never executed at -O0".into());
-            candidate.violation.why = shared_rows(case, case.optimized.stop(*stop).pc);
-            found.push(candidate);
+            let breach = NeverRun { rows: rows_at(case, case.optimized.stop(*stop).pc) };
+            found.push(at_stop(case, key, *stop, Subject::Stop, Breach::Line(breach)));
         }
     }
+}
+
+pub(super) fn shows(violation: &Violation, _: &NeverRun, step: &Step) -> bool {
+    views(step).any(|(line, _)| line == Some(violation.line))
+}
+
+/// The lines that the line table gives an address, each once.
+fn rows_at(case: &Case<'_>, pc: u64) -> Vec<Option<Line>> {
+    let mut lines = Vec::new();
+    for row in case.optimized_facts.rows_at.get(&pc).into_iter().flatten() {
+        let line = row.line.as_ref().map(|l| l.line);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }

@@ -1,11 +1,13 @@
 //! SI: what is visible at a stop is visible at -O0 stops on the same line. The literal definition asks
 //! for every -O0 stop; a rule relaxes that to some.
 
-use super::at_stop;
+use super::{ToldBy, at_stop, is_in_function, variables_of};
 use crate::case::{Candidate, Case, Subject};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use trueline_model::Invariant;
+use trueline_model::{Breach, Line, OutOfScope, Step, Violation};
+
+pub(super) const TOLD_BY: ToldBy = ToldBy::Address;
 
 pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
     for (key, digest) in &case.optimized.lines {
@@ -17,18 +19,18 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             if !is_native && !strangers.insert(&variable.function) {
                 continue;
             }
-            let mut candidate = at_stop(case, Invariant::Scope, key, *stop, Subject::Variable(variable.clone()));
-            candidate.violation.variable = Some(Arc::clone(&variable.name));
-            candidate.violation.expected = Some(
-                format!(
-                    "`{}` of `{}` (declared on line {}) is not in scope on this line",
-                    variable.name, variable.function, variable.decl_line
-                )
-                .into(),
-            );
-            found.push(candidate);
+            let breach = OutOfScope {
+                variable: Arc::clone(&variable.name),
+                owner: Arc::clone(&variable.function),
+                declared: Line(variable.decl_line),
+            };
+            found.push(at_stop(case, key, *stop, Subject::Variable(variable.clone()), Breach::Scope(breach)));
         }
     }
+}
+
+pub(super) fn shows(violation: &Violation, _: &OutOfScope, step: &Step) -> bool {
+    step.line == Some(violation.line) && is_in_function(violation, step) && variables_of(violation, step).next().is_some()
 }
 
 #[cfg(test)]

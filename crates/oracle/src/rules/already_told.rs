@@ -8,7 +8,7 @@ use trueline_model::{Invariant, Violation};
 /// Told already.
 pub const RULE: Rule = Rule {
     name: "already-told",
-    invariants: &[Invariant::Consistency],
+    invariants: &[Invariant::SelfContradiction],
     reason: "a line, backtrace or scope violation on this line already says so",
     drop: |_, _| false,
 };
@@ -17,14 +17,14 @@ pub const RULE: Rule = Rule {
 pub(crate) fn is_told(candidate: &Candidate, violations: &[Violation]) -> bool {
     let told = |v: &Violation| {
         let same_line = v.file == candidate.violation.file && v.line == candidate.violation.line;
-        let same_matter = match v.invariant {
+        let same_matter = match v.invariant() {
             Invariant::Line | Invariant::Backtrace => true,
             Invariant::Scope => v.function == candidate.violation.function,
             _ => false,
         };
         same_line && same_matter
     };
-    candidate.violation.invariant == Invariant::Consistency && violations.iter().any(told)
+    candidate.violation.invariant() == Invariant::SelfContradiction && violations.iter().any(told)
 }
 
 #[cfg(test)]
@@ -38,8 +38,8 @@ mod tests {
         bench.function("main", 1, 5);
         bench.reference_facts.rows.insert(line(7));
         bench.optimized_stop(7, &["main"], &[]);
-        assert_eq!(bench.verdicts(Invariant::Consistency), [Verdict::Reported]);
-        let both = [Invariant::Line, Invariant::Consistency];
+        assert_eq!(bench.verdicts(Invariant::SelfContradiction), [Verdict::Reported]);
+        let both = [Invariant::Line, Invariant::SelfContradiction];
         assert_eq!(bench.verdicts_of(&both), [Verdict::Reported, Verdict::Dropped("already-told")]);
     }
 
@@ -51,7 +51,7 @@ mod tests {
         bench.reference_facts.executed.insert(line(7));
         bench.optimized_stop(4, &["main"], &[]);
         bench.optimized_stop(7, &["main"], &[]);
-        let both = [Invariant::Line, Invariant::Consistency];
+        let both = [Invariant::Line, Invariant::SelfContradiction];
         assert_eq!(bench.verdicts_of(&both), [Verdict::Reported, Verdict::Reported, Verdict::Dropped("executed-row")]);
     }
 }

@@ -8,7 +8,7 @@ use trueline_model::Invariant;
 
 pub(super) const RULE: Rule = Rule {
     name: "block-without-code",
-    invariants: &[Invariant::Scope, Invariant::Consistency],
+    invariants: &[Invariant::Scope, Invariant::SelfContradiction],
     reason: "the variable's block has no code left in the optimized build; the reader lists it in the block around it",
     drop,
 };

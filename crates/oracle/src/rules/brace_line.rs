@@ -8,7 +8,7 @@ use trueline_model::Invariant;
 
 pub(super) const RULE: Rule = Rule {
     name: "brace-line",
-    invariants: &[Invariant::Scope, Invariant::Consistency],
+    invariants: &[Invariant::Scope, Invariant::SelfContradiction],
     reason: "the block that declares the variable opens or closes on this line",
     drop,
 };

@@ -9,7 +9,7 @@ use trueline_model::Invariant;
 
 pub(super) const RULE: Rule = Rule {
     name: "inherited-block",
-    invariants: &[Invariant::Scope, Invariant::Consistency],
+    invariants: &[Invariant::Scope, Invariant::SelfContradiction],
     reason: "no block that holds the variable has this address; the reader takes it from the description of the inlined function",
     drop,
 };

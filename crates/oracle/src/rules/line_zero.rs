@@ -7,7 +7,7 @@ use trueline_model::Invariant;
 
 pub(super) const RULE: Rule = Rule {
     name: "line-zero",
-    invariants: &[Invariant::Line, Invariant::Backtrace, Invariant::Consistency],
+    invariants: &[Invariant::Line, Invariant::Backtrace, Invariant::SelfContradiction],
     reason: "the line table says line 0 here; the line shown is inherited from the row before",
     drop,
 };

@@ -7,7 +7,7 @@ use trueline_model::Invariant;
 
 pub(super) const RULE: Rule = Rule {
     name: "macro-temporary",
-    invariants: &[Invariant::Scope, Invariant::Consistency],
+    invariants: &[Invariant::Scope, Invariant::SelfContradiction],
     reason: "the variable is declared inside a macro: its name does not stand on the line of its declaration",
     drop,
 };

@@ -48,7 +48,7 @@ pub struct Rule {
 impl Rule {
     /// True when it drops the candidate.
     pub fn drops(&self, candidate: &Candidate, case: &Case<'_>) -> bool {
-        self.invariants.contains(&candidate.violation.invariant) && (self.drop)(candidate, case)
+        self.invariants.contains(&candidate.violation.invariant()) && (self.drop)(candidate, case)
     }
 }
 

@@ -5,8 +5,12 @@ use super::Rule;
 use crate::case::{Candidate, Case, Subject};
 use trueline_model::Invariant;
 
-pub(super) const RULE: Rule =
-    Rule { name: "own-line", invariants: &[Invariant::Scope, Invariant::Consistency], reason: "the line declares the variable", drop };
+pub(super) const RULE: Rule = Rule {
+    name: "own-line",
+    invariants: &[Invariant::Scope, Invariant::SelfContradiction],
+    reason: "the line declares the variable",
+    drop,
+};
 
 fn drop(candidate: &Candidate, _: &Case<'_>) -> bool {
     matches!(&candidate.subject, Subject::Variable(variable) if variable.decl_line == candidate.violation.line.0)

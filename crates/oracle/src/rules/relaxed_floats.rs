@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
-    case.float_math == FloatMath::Relaxed && candidate.violation.value.as_deref().is_some_and(is_float)
+    case.float_math == FloatMath::Relaxed && candidate.violation.breach.wrong_value().is_some_and(|held| is_float(&held.value))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use trueline_model::{Invariant, LineKey, VarKey};
 /// Told by another variable of the block.
 pub const RULE: Rule = Rule {
     name: "same-block",
-    invariants: &[Invariant::Scope, Invariant::Consistency],
+    invariants: &[Invariant::Scope, Invariant::SelfContradiction],
     reason: "another variable of the same block is reported on this line",
     drop: |_, _| false,
 };
@@ -21,7 +21,7 @@ impl Told {
     /// Remembers a report.
     pub fn note(&mut self, candidate: &Candidate) {
         if let Subject::Variable(variable) = &candidate.subject {
-            self.0.push((candidate.violation.invariant, candidate.key(), variable.clone()));
+            self.0.push((candidate.violation.invariant(), candidate.key(), variable.clone()));
         }
     }
 
@@ -34,7 +34,7 @@ impl Told {
         let Some(block) = case.source.block_of(variable.decl_line) else { return false };
         let key = candidate.key();
         let is_sibling = |v: &VarKey| v.function == variable.function && case.source.block_of(v.decl_line) == Some(block);
-        self.0.iter().any(|(invariant, line, v)| *invariant == candidate.violation.invariant && *line == key && is_sibling(v))
+        self.0.iter().any(|(invariant, line, v)| *invariant == candidate.violation.invariant() && *line == key && is_sibling(v))
     }
 }
 

@@ -4,7 +4,7 @@ use super::{CSS, ReportError, plot, words};
 use crate::table::{Row, heading, table_of};
 use askama::Template;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use trueline_model::OptLevel;
+use trueline_model::{OptLevel, wording};
 use trueline_store::{FindingRecord, Store};
 
 #[derive(Template)]
@@ -114,7 +114,7 @@ fn item(record: &FindingRecord, first: bool) -> Item {
         compiler: record.finding.compiler.to_string(),
         opt: record.finding.opt.to_string(),
         place: words::place(record),
-        what: words::what(&record.finding.fault),
+        what: wording::clause(&record.finding.fault),
         verdict: words::verdict(record.finding.verdict),
         first,
     }

@@ -4,7 +4,7 @@ use super::{CSS, ReportError, words};
 use askama::Template;
 use serde::Serialize;
 use std::collections::HashMap;
-use trueline_model::{Fault, Observation, Trace, VarKind, Violation};
+use trueline_model::{Fault, Observation, Trace, VarKind, Violation, wording};
 use trueline_store::{Evidence, FindingRecord, InsertionRecord};
 
 #[derive(Template)]
@@ -50,14 +50,14 @@ pub fn render(record: &FindingRecord, evidence: Option<&Evidence>) -> Result<Str
         css: CSS,
         script: include_str!("../../templates/finding.js"),
         id: record.id.0,
-        title: words::what(&record.finding.fault),
+        title: wording::clause(&record.finding.fault),
         program,
         kind: record.kind(),
         verdict: words::verdict(record.finding.verdict),
         verdict_sentence: words::verdict_sentence(record.finding.verdict),
         compiler: record.finding.compiler.to_string(),
         opt: opt.clone(),
-        sentence: words::sentence(&record.finding.fault),
+        sentence: wording::details(&record.finding.fault),
         source,
         fault_line: violation.map_or(0, |v| v.line.0 as usize),
         has_traces,
@@ -203,7 +203,7 @@ impl Data {
         Self {
             r#ref: Steps { start: ref_start, steps: ref_steps },
             opt: Steps { start: opt_start, steps: opt_steps },
-            variable: violation.and_then(|v| v.variable.as_deref()).map(str::to_owned),
+            variable: violation.and_then(|v| v.variable()).map(ToString::to_string),
             strings: pool.strings,
             vars: pool.vars,
         }

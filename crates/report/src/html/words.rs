@@ -1,48 +1,7 @@
-//! Findings in words.
+//! Findings in words, as far as they are more than their fault (see `trueline_model::wording`).
 
-use trueline_model::{Fault, Invariant, Policy, Reader, Verdict, Violation};
+use trueline_model::{Fault, Policy, Reader, Verdict};
 use trueline_store::FindingRecord;
-
-/// What a debugger shows, in half a sentence.
-pub fn what(fault: &Fault) -> String {
-    match fault {
-        Fault::Violation(v) => violation(v),
-        Fault::Crash { message } => format!("the compiler crashes: {message}"),
-        Fault::Hang { seconds } => format!("the compiler does not finish within {seconds} s"),
-        Fault::WrongCode { expected, actual } => format!("the program ends with {actual}; at -O0 with {expected}"),
-    }
-}
-
-fn violation(v: &Violation) -> String {
-    let variable = v.variable.as_deref().unwrap_or("a variable");
-    let value = v.value.as_deref().unwrap_or("a value");
-    match v.invariant {
-        Invariant::Line => format!("line {} is stepped on but never runs", v.line),
-        Invariant::Backtrace => format!("the backtrace at line {} reads {}", v.line, v.frames.join(" < ")),
-        Invariant::Scope => format!("{variable} is visible at line {}, outside its scope", v.line),
-        Invariant::Parameter => format!("parameter {variable} is shown as {value}, which it never is"),
-        Invariant::Value => format!("{variable} is shown as {value}, which it never is"),
-        Invariant::Codegen => "the code differs with and without -g".to_owned(),
-        Invariant::Consistency => format!("what is shown at line {} contradicts the source", v.line),
-        Invariant::Dwarf => format!("the location of {variable} at line {} is ill-formed", v.line),
-    }
-}
-
-/// Everything there is to say about the fault, in sentences.
-pub fn sentence(fault: &Fault) -> String {
-    let Fault::Violation(v) = fault else { return String::new() };
-    let mut text = Vec::new();
-    if let Some(expected) = v.expected.as_deref() {
-        text.push(format!("At -O0: {expected}."));
-    }
-    if let Some(why) = v.why.as_deref() {
-        text.push(format!("Cause: {why}."));
-    }
-    if let Some(pc) = v.pc {
-        text.push(format!("First seen at {pc:#x}."));
-    }
-    text.join(" ")
-}
 
 /// `file:line`, or the program's name where there is no line.
 pub fn place(record: &FindingRecord) -> String {

@@ -4,16 +4,13 @@
 //! the build, because another compiler puts the rows elsewhere. Stepping alone passes over rows (the second one of a
 //! line, rows that a breakpoint reaches first) and is asked when breakpoints show nothing.
 
-use super::{Draft, compiler_name, crash_key, describe, flags, shown_file};
+use super::{Draft, compiler_name, crash_key, flags, shown_file};
 use std::fmt::Write as _;
-use trueline_model::{Fault, Invariant, Reader, Violation};
+use trueline_model::{Fault, NeverHeld, Reader, Violation, wording};
 use trueline_toolchain::quote;
 
 /// What every script for a violation does, given the variables in front of it.
 const VIOLATION: &str = include_str!("violation.sh");
-
-/// From this many allowed values on the oracle's list may have been cut off.
-const LISTED: usize = 8;
 
 /// The script. Exit code 0: the fault shows, 1: it does not, 2: it cannot be told.
 pub(super) fn script(draft: &Draft<'_>) -> String {
@@ -68,20 +65,23 @@ pub(super) fn script(draft: &Draft<'_>) -> String {
 
 /// The variables that the script of a violation reads.
 fn variables(draft: &Draft<'_>, violation: &Violation) -> String {
-    let (_, expected, _) = describe(draft.fault);
+    let expected = wording::report(draft.fault).expected;
+    let held = violation.breach.wrong_value();
     let frames = violation.frames.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>().join(" ");
     let line = violation.line.to_string();
-    let element = element_of(violation).to_string();
+    // The script counts the scalars of what a debugger prints, and a variable without members is its first.
+    let element = held.and_then(|held| held.element).unwrap_or(0).to_string();
+    let allowed = held.map(allowed).unwrap_or_default();
     let debuggers = if is_seen_by_lldb_only(draft) { "lldb gdb" } else { "gdb lldb" };
     let all = [
-        ("KIND", violation.invariant.name()),
+        ("KIND", violation.invariant().name()),
         ("FILE", violation.file.base()),
         ("LINE", &line),
         ("FUNCTION", &violation.function),
         ("FRAMES", &frames),
-        ("VARIABLE", violation.variable.as_deref().unwrap_or("")),
-        ("VALUE", violation.value.as_deref().unwrap_or("")),
-        ("ALLOWED", allowed(violation)),
+        ("VARIABLE", violation.variable().map_or("", |name| name)),
+        ("VALUE", held.map_or("", |held| &held.value)),
+        ("ALLOWED", &allowed),
         ("ELEMENT", &element),
         ("EXPECTED", &expected),
         ("DEBUGGERS", debuggers),
@@ -89,19 +89,9 @@ fn variables(draft: &Draft<'_>, violation: &Violation) -> String {
     all.iter().map(|(name, value)| format!("{name}={}\n", quote(value))).collect()
 }
 
-/// Which scalar of the variable is wrong: the oracle compares aggregates scalar by scalar and says so in words.
-fn element_of(violation: &Violation) -> usize {
-    let number = violation.why.as_deref().and_then(|why| why.strip_prefix("element ")?.split(' ').next()?.parse().ok());
-    number.unwrap_or(0)
-}
-
-/// The values that the unoptimized program has, where the oracle lists all of them.
-fn allowed(violation: &Violation) -> &str {
-    let list = match violation.invariant {
-        Invariant::Parameter | Invariant::Value => violation.expected.as_deref().unwrap_or(""),
-        _ => "",
-    };
-    if list.split(", ").count() < LISTED { list } else { "" }
+/// The values that the unoptimized program has, where all of them are known.
+fn allowed(held: &NeverHeld) -> String {
+    if held.allowed.cut { String::new() } else { held.allowed.first.join(", ") }
 }
 
 fn is_seen_by_lldb_only(draft: &Draft<'_>) -> bool {

@@ -61,7 +61,10 @@ struct Unchecked {
 impl Entry {
     fn excuses(&self, v: &Violation, text: &str) -> bool {
         let same_place = if text.is_empty() || self.text.is_empty() { self.line == v.line.0 } else { self.text == text };
-        same_place && self.invariant == v.invariant && *self.function == *v.function && self.variable.as_deref() == v.variable.as_deref()
+        same_place
+            && self.invariant == v.invariant()
+            && *self.function == *v.function
+            && self.variable.as_deref() == v.variable().map(|name| &**name)
     }
 }
 
@@ -148,11 +151,11 @@ impl Baseline {
             known.extend(run.violations.iter().map(|v| Entry {
                 program: name.clone(),
                 build: build.clone(),
-                invariant: v.invariant,
+                invariant: v.invariant(),
                 line: v.line.0,
                 text: program.lines.get(&v.line.0).cloned().unwrap_or_default(),
                 function: v.function.to_string(),
-                variable: v.variable.as_ref().map(ToString::to_string),
+                variable: v.variable().map(ToString::to_string),
             }));
             unchecked.extend(run.error.iter().map(|e| Unchecked { program: name.clone(), build: build.clone(), kind: e.kind.clone() }));
         }

@@ -11,7 +11,7 @@ use trueline_model::{CompilerId, EngineKind, OptLevel, Policy, Violation};
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Check")]
 pub struct Document<'a> {
-    /// `trueline.check/1`.
+    /// `trueline.check/2`.
     schema: &'static str,
     /// The inputs, as they were given.
     program: &'a str,
@@ -146,7 +146,7 @@ impl Run {
 pub fn document(program: &str, checked: &[Checked], baseline: Option<&Baseline>) -> serde_json::Result<String> {
     let runs: Vec<&Run> = checked.iter().flat_map(|c| &c.runs).collect();
     let baseline = baseline.map(|b| Excused { known: runs.iter().map(|r| r.known.len()).sum(), gone: b.gone(checked) });
-    serde_json::to_string_pretty(&Document { schema: "trueline.check/1", program, runs, baseline })
+    serde_json::to_string_pretty(&Document { schema: "trueline.check/2", program, runs, baseline })
 }
 
 #[cfg(test)]

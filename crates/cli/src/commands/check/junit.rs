@@ -3,13 +3,18 @@
 
 use super::batch::Checked;
 use super::json::Run;
-use super::text::{build_name, title};
+use super::text::build_name;
 use std::fmt::Write;
+use trueline_model::{Violation, wording};
 
 /// Text for an attribute or an element; XML 1.0 has no way to write most control characters.
 fn escaped(text: &str) -> String {
     let writable = |c: char| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c };
     html_escape::encode_double_quoted_attribute(&text.chars().map(writable).collect::<String>()).into_owned()
+}
+
+fn titled(violation: &Violation) -> String {
+    format!("{}: {}", violation.invariant(), wording::words(violation).title)
 }
 
 fn case(out: &mut String, program: &str, run: &Run) {
@@ -21,7 +26,7 @@ fn case(out: &mut String, program: &str, run: &Run) {
         let first = error.message.lines().next().unwrap_or("");
         let _ = write!(out, "\n      <{element} message=\"{}\">{}</{element}>\n    ", escaped(first), escaped(&error.message));
     } else if !run.violations.is_empty() {
-        let titles: Vec<String> = run.violations.iter().map(|v| format!("{}: {}", v.invariant, title(v))).collect();
+        let titles: Vec<String> = run.violations.iter().map(titled).collect();
         let message = match &titles[..] {
             [only] => only.clone(),
             [first, rest @ ..] => format!("{first}, and {} more", rest.len()),
@@ -30,7 +35,7 @@ fn case(out: &mut String, program: &str, run: &Run) {
         let _ = write!(out, "\n      <failure message=\"{}\">{}</failure>\n    ", escaped(&message), escaped(&titles.join("\n")));
     }
     if !run.known.is_empty() {
-        let titles: Vec<String> = run.known.iter().map(|v| format!("known: {}: {}", v.invariant, title(v))).collect();
+        let titles: Vec<String> = run.known.iter().map(|v| format!("known: {}", titled(v))).collect();
         let _ = write!(out, "\n      <system-out>{}</system-out>\n    ", escaped(&titles.join("\n")));
     }
     out.push_str("</testcase>\n");

@@ -2,27 +2,14 @@
 
 use super::batch::Checked;
 use serde_json::{Value, json};
-use trueline_model::{Invariant, Violation};
-
-fn rule_text(invariant: Invariant) -> &'static str {
-    match invariant {
-        Invariant::Line => "A line is stepped on that never runs",
-        Invariant::Backtrace => "A backtrace names a function that was not active there",
-        Invariant::Scope => "A variable is visible where it is not in scope",
-        Invariant::Parameter => "A parameter shows a value that it never had",
-        Invariant::Value => "A variable shows a value that it never had",
-        Invariant::Codegen => "-g changes the generated code",
-        Invariant::Consistency => "The trace contradicts the source",
-        Invariant::Dwarf => "The debug information cannot be evaluated",
-    }
-}
+use trueline_model::{Invariant, Violation, wording};
 
 fn result(program: &str, build: &str, violation: &Violation, state: &str) -> Value {
     json!({
-        "ruleId": violation.invariant.name(),
+        "ruleId": violation.invariant().name(),
         "level": "warning",
         "baselineState": state,
-        "message": { "text": format!("{build}: {}", super::text::title(violation)) },
+        "message": { "text": format!("{build}: {}", wording::words(violation).title) },
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": { "uri": program },
@@ -37,7 +24,7 @@ fn result(program: &str, build: &str, violation: &Violation, state: &str) -> Val
 /// The log as text. Known violations are in it, marked as unchanged: code-scanning services keep count of them.
 pub fn log(checked: &[Checked]) -> serde_json::Result<String> {
     let rules: Vec<Value> =
-        Invariant::ALL.iter().map(|i| json!({ "id": i.name(), "shortDescription": { "text": rule_text(*i) } })).collect();
+        Invariant::ALL.iter().map(|i| json!({ "id": i.name(), "shortDescription": { "text": wording::rule(*i) } })).collect();
     let mut results = Vec::new();
     for run in checked.iter().flat_map(|c| &c.runs) {
         let build = super::text::build_name(run.compiler.as_ref(), run.opt);

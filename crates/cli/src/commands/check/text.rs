@@ -6,29 +6,12 @@ use crate::style::{Style, plural};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use trueline_check::{CheckRun, Reference};
+use trueline_model::wording::{self, Words};
 use trueline_model::{CompilerId, Invariant, Line, LineKey, OptLevel, Violation};
 
 /// Source lines shown before and after a violation.
 const BEFORE: u32 = 3;
 const AFTER: u32 = 1;
-
-/// One line on what is wrong.
-pub fn title(v: &Violation) -> String {
-    let at = format!("{}:{}", v.file.base(), v.line);
-    let variable = v.variable.as_deref().unwrap_or("");
-    let value = v.value.as_deref().unwrap_or("");
-    match v.invariant {
-        Invariant::Line => format!("{at} is stepped on but never runs"),
-        Invariant::Backtrace => format!("{at} shows `{}`, never active together on this line", v.frames.join("` in `")),
-        Invariant::Scope => format!("{at} shows `{variable}`, which is not in scope there"),
-        Invariant::Parameter => format!("{at} shows parameter `{variable}` = {value}, a value it never has"),
-        Invariant::Value => format!("{at} shows `{variable}` = {value}, a value it never has"),
-        Invariant::Codegen => format!("{}: the code differs with and without -g", v.file.base()),
-        Invariant::Consistency if v.variable.is_some() => format!("{at} shows `{variable}` outside of its block"),
-        Invariant::Consistency => format!("{at} is not in `{}`, whose frame stands there", v.function),
-        Invariant::Dwarf => format!("{at} gives `{variable}` a location that cannot be followed"),
-    }
-}
 
 /// `gcc 12.2.0 -O2`, or the name of a binary.
 pub fn build_name(compiler: Option<&CompilerId>, opt: Option<OptLevel>) -> String {
@@ -50,7 +33,7 @@ pub fn report(checked: &[Checked], baseline: Option<&Baseline>, seconds: f64) ->
     }
     let runs = || checked.iter().flat_map(|c| &c.runs);
     let mut counts: BTreeMap<Invariant, usize> = BTreeMap::new();
-    runs().flat_map(|r| &r.violations).for_each(|v| *counts.entry(v.invariant).or_default() += 1);
+    runs().flat_map(|r| &r.violations).for_each(|v| *counts.entry(v.invariant()).or_default() += 1);
     let kinds: Vec<String> = counts.iter().map(|(i, n)| format!("{n} {i}")).collect();
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let new = if baseline.is_some() { "new " } else { "" };
@@ -108,27 +91,43 @@ pub fn program(outcome: &Outcome<'_>, view: &View) -> String {
 }
 
 fn show(out: &mut String, outcome: &Outcome<'_>, row: &Row, reference: &Reference, run: &CheckRun, v: &Violation, style: Style) {
-    let _ = writeln!(out, "\n{}  {}", style.bad(&v.invariant.name().to_uppercase()), title(v));
-    if v.invariant != Invariant::Codegen {
-        source_around(out, outcome, row, reference, run, v, style);
+    let words = wording::words(v);
+    let _ = writeln!(out, "\n{}", heading(v, &words, style));
+    if v.invariant() != Invariant::Codegen {
+        source_around(out, outcome, row, reference, run, v, &words.margin, style);
     }
-    let fact = |out: &mut String, name: &str, text: &str| {
-        let _ = writeln!(out, "      {}  {text}", style.faint(name));
-    };
-    match (v.invariant, v.expected.as_deref()) {
-        (Invariant::Parameter | Invariant::Value, Some(values)) => fact(out, "-O0 ", &format!("only ever {values}")),
-        (Invariant::Line, _) | (_, None | Some("")) => {}
-        (_, Some(expected)) => fact(out, "-O0 ", expected),
-    }
-    if let Some(why) = &v.why {
-        fact(out, "why ", why);
-    }
+    out.push_str(&facts(&words, style));
     if let (Some(compiler), Some(opt)) = (&row.compiler, row.opt) {
-        fact(out, "next", &format!("trueline triage {} --cc {} --opt {opt}", outcome.program, compiler.id.path.display()));
+        let next = format!("trueline triage {} --cc {} --opt {opt}", outcome.program, compiler.id.path.display());
+        out.push_str(&fact("next", &next, style));
     }
 }
 
-fn source_around(out: &mut String, outcome: &Outcome<'_>, row: &Row, reference: &Reference, run: &CheckRun, v: &Violation, style: Style) {
+/// The first line of a violation.
+pub fn heading(v: &Violation, words: &Words, style: Style) -> String {
+    format!("{}  {}", style.bad(&v.invariant().name().to_uppercase()), words.title)
+}
+
+/// What is said below the source.
+pub fn facts(words: &Words, style: Style) -> String {
+    let named = [("-O0 ", &words.reference), ("why ", &words.cause)];
+    named.iter().filter_map(|(name, text)| Some(fact(name, text.as_deref()?, style))).collect()
+}
+
+fn fact(name: &str, text: &str, style: Style) -> String {
+    format!("      {}  {text}\n", style.faint(name))
+}
+
+fn source_around(
+    out: &mut String,
+    outcome: &Outcome<'_>,
+    row: &Row,
+    reference: &Reference,
+    run: &CheckRun,
+    v: &Violation,
+    margin: &str,
+    style: Style,
+) {
     let Some(source) = outcome.source else { return };
     let lines: Vec<&str> = source.lines().collect();
     let first = v.line.0.saturating_sub(BEFORE).max(1);
@@ -142,15 +141,7 @@ fn source_around(out: &mut String, outcome: &Outcome<'_>, row: &Row, reference: 
         let here = number == v.line.0;
         let old = mark(reference.digest().lines.contains_key(&key), "-O0");
         let new = mark(run.optimized.lines.contains_key(&key), &level);
-        let note = match (here, v.invariant) {
-            (true, Invariant::Line) => "never executed at -O0".to_owned(),
-            (true, Invariant::Parameter | Invariant::Value) => {
-                format!("{} = {}", v.variable.as_deref().unwrap_or(""), v.value.as_deref().unwrap_or(""))
-            }
-            (true, Invariant::Scope) => format!("{} shown", v.variable.as_deref().unwrap_or("")),
-            (true, Invariant::Backtrace) => v.frames.join(" ← "),
-            _ => String::new(),
-        };
+        let note = if here { margin } else { "" };
         let line = format!("    {} {number:>4} │ {text:<width$}  {old}   {new}   {note}", if here { "▸" } else { " " });
         let line = line.trim_end();
         let _ = writeln!(out, "{}", if here { style.strong(line) } else { line.to_owned() });
@@ -189,7 +180,7 @@ fn explain(out: &mut String, run: &CheckRun, style: Style) {
             .map_or("", |r| r.reason);
         let _ = writeln!(out, "      {} {} · {reason}", style.strong(rule), dropped.len());
         for violation in dropped {
-            let _ = writeln!(out, "        {:<9} {}", violation.invariant.name(), title(violation));
+            let _ = writeln!(out, "        {:<9} {}", violation.invariant().name(), wording::words(violation).title);
         }
     }
     out.push('\n');

@@ -6,13 +6,13 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use trueline_campaign::{Event, Plan, Reporter};
-use trueline_model::Fault;
+use trueline_model::wording::headline;
 
 /// One line of `trueline hunt --json`.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[schemars(rename = "Hunt")]
 pub struct Line<'a> {
-    /// `trueline.hunt/1`.
+    /// `trueline.hunt/2`.
     schema: &'static str,
     /// What happened.
     #[serde(flatten)]
@@ -24,7 +24,7 @@ pub struct Lines;
 
 impl Reporter for Lines {
     fn event(&self, event: &Event) {
-        let Ok(line) = serde_json::to_string(&Line { schema: "trueline.hunt/1", event }) else { return };
+        let Ok(line) = serde_json::to_string(&Line { schema: "trueline.hunt/2", event }) else { return };
         // A reader that went away is no reason to stop hunting.
         let _ = writeln!(std::io::stdout().lock(), "{line}");
     }
@@ -96,18 +96,6 @@ impl Bar {
             Measure::Time => self.bar.elapsed().as_secs(),
             Measure::Programs => self.programs.load(Ordering::Relaxed) + self.rejected.load(Ordering::Relaxed),
         });
-    }
-}
-
-fn headline(fault: &Fault) -> String {
-    match fault {
-        Fault::Violation(v) => {
-            let what = v.variable.as_deref().map(|name| format!(" `{name}`")).unwrap_or_default();
-            format!("{}{what} at line {}", v.invariant, v.line)
-        }
-        Fault::Crash { message } => format!("compiler crash: {message}"),
-        Fault::Hang { seconds } => format!("compiler hang ({seconds} s)"),
-        Fault::WrongCode { expected, actual } => format!("wrong code: {actual} instead of {expected}"),
     }
 }
 

@@ -1,8 +1,8 @@
 //! What triage says: for people, as JSON, and into the store.
 
 use std::collections::{BTreeMap, BTreeSet};
-use trueline_explain::{Explained, TriageDocument, command_for_file, describe, files, is_settled};
-use trueline_model::{FingerprintEntry, PassRole, Reader, Verdict};
+use trueline_explain::{Explained, TriageDocument, command_for_file, files, is_settled};
+use trueline_model::{FingerprintEntry, PassRole, Reader, Verdict, wording};
 use trueline_store::Store;
 use trueline_triage::{entry_text, summarise};
 
@@ -52,7 +52,7 @@ pub fn text(explained: &[Explained], notes: &[String]) {
 fn one(finding: &Explained) {
     let case = &finding.case;
     let number = case.id.map_or(String::new(), |id| format!("#{} ", id.0));
-    println!("{number}{}  ·  {} {}", describe(&case.fault), case.compiler.id, case.opt);
+    println!("{number}{}  ·  {} {}", wording::identity(&case.fault), case.compiler.id, case.opt);
     if let Some((verdict, why)) = &finding.verdict {
         let verdict = match verdict {
             Verdict::Compiler => "compiler",

@@ -1,10 +1,12 @@
 //! One trace alone against the source (the paper's section 8): a line outside its function, a call line
 //! outside its caller, a variable of a block that the stop is not in.
 
-use super::at_stop;
+use super::{ToldBy, at_stop, is_in_function, variables_of};
 use crate::case::{Candidate, Case, Subject};
 use std::sync::Arc;
-use trueline_model::{Invariant, VarKind};
+use trueline_model::{Breach, Contradiction, Line, Step, VarKind, Violation};
+
+pub(super) const TOLD_BY: ToldBy = ToldBy::Address;
 
 pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
     for (key, digest) in &case.optimized.lines {
@@ -17,15 +19,12 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
                     continue;
                 }
                 let subject = Subject::Activation(Arc::clone(&activation.function), at.clone());
-                let mut candidate = at_stop(case, Invariant::Consistency, key, *id, subject);
-                let extent = &extents[0];
-                let what = if depth == 0 { "stands on" } else { "is said to call from" };
+                let (first, last) = (Line(extents[0].first), Line(extents[0].last));
+                let breach = Breach::SelfContradiction(Contradiction::Frame { depth, first, last });
+                let mut candidate = at_stop(case, key, *id, subject, breach);
                 candidate.violation.function = Arc::clone(&activation.function);
                 candidate.violation.file = at.file.clone();
                 candidate.violation.line = at.line;
-                candidate.violation.expected =
-                    Some(format!("`{}` is lines {} to {}", activation.function, extent.first, extent.last).into());
-                candidate.violation.why = Some(format!("frame {depth}, `{}`, {what} line {}", activation.function, at.line).into());
                 found.push(candidate);
             }
         }
@@ -47,12 +46,19 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             if is_body || (block.open.saturating_sub(1)..=block.close).contains(&key.line.0) {
                 continue;
             }
-            let mut candidate = at_stop(case, Invariant::Consistency, key, *stop, Subject::Variable(variable.clone()));
-            candidate.violation.variable = Some(Arc::clone(&variable.name));
-            candidate.violation.expected =
-                Some(format!("`{}` lives in the block of lines {} to {}", variable.name, block.open, block.close).into());
-            candidate.violation.why = Some(format!("line {} is outside that block", key.line).into());
-            found.push(candidate);
+            let (open, close) = (Line(block.open), Line(block.close));
+            let breach = Breach::SelfContradiction(Contradiction::Block { variable: Arc::clone(&variable.name), open, close });
+            found.push(at_stop(case, key, *stop, Subject::Variable(variable.clone()), breach));
+        }
+    }
+}
+
+pub(super) fn shows(violation: &Violation, breach: &Contradiction, step: &Step) -> bool {
+    let on_line = |line: Option<Line>| line == Some(violation.line);
+    match breach {
+        Contradiction::Frame { .. } => step.frames.iter().any(|f| f.function == violation.function && on_line(f.line)),
+        Contradiction::Block { .. } => {
+            on_line(step.line) && is_in_function(violation, step) && variables_of(violation, step).next().is_some()
         }
     }
 }

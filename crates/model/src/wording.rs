@@ -1,0 +1,307 @@
+//! Every sentence about a fault: what the terminal, pages, SARIF, JUnit and bug drafts say is written here and nowhere else.
+//!
+//! Pure text from data; nobody reads a sentence back. A sentence may be reworded freely: identity, classes and documents
+//! come from the data. Deliberately absent: markup, which is the business of whoever prints.
+
+use crate::{Breach, CodeDifference, Contradiction, Fault, IllFormed, Invariant, NeverHeld, NeverRun, NotActive, OutOfScope, Violation};
+
+/// All that is said about one violation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// One line with the place in it, for lists of many files: terminal, SARIF, JUnit.
+    pub title: String,
+    /// The same where the file is known: pages.
+    pub clause: String,
+    /// What is shown, beside the line of source; empty where the line says it.
+    pub margin: String,
+    /// What -O0 has instead; none where the title says it.
+    pub reference: Option<String>,
+    /// What in the build leads to it, when the oracle can tell.
+    pub cause: Option<String>,
+    /// For a compiler's bug tracker.
+    pub report: Report,
+}
+
+/// A bug report's parts that depend on the fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Its title, without compiler and level.
+    pub title: String,
+    /// What should be, in Markdown.
+    pub expected: String,
+    /// What is, in Markdown.
+    pub actual: String,
+}
+
+/// What an invariant forbids, as the title of a rule.
+pub fn rule(invariant: Invariant) -> &'static str {
+    match invariant {
+        Invariant::Line => "A line is stepped on that never runs",
+        Invariant::Backtrace => "A backtrace names a function that was not active there",
+        Invariant::Scope => "A variable is visible where it is not in scope",
+        Invariant::Parameter => "A parameter shows a value that it never had",
+        Invariant::Value => "A variable shows a value that it never had",
+        Invariant::Codegen => "-g changes the generated code",
+        Invariant::SelfContradiction => "The trace contradicts the source",
+        Invariant::Dwarf => "The debug information cannot be evaluated",
+    }
+}
+
+/// The words for a violation.
+pub fn words(v: &Violation) -> Words {
+    match &v.breach {
+        Breach::Line(breach) => line(v, breach),
+        Breach::Backtrace(breach) => backtrace(v, breach),
+        Breach::Scope(breach) => scope(v, breach),
+        Breach::Parameter(breach) => value(v, breach, "parameter "),
+        Breach::Value(breach) => value(v, breach, ""),
+        Breach::Codegen(breach) => codegen(v, breach),
+        Breach::SelfContradiction(breach) => self_contradiction(v, breach),
+        Breach::Dwarf(breach) => dwarf(v, breach),
+    }
+}
+
+fn line(v: &Violation, breach: &NeverRun) -> Words {
+    let place = place(v);
+    let lines: Vec<String> = breach.rows.iter().map(|row| row.map_or("0".to_owned(), |l| l.to_string())).collect();
+    let address = v.pc.map_or_else(|| "the address".to_owned(), |pc| format!("{pc:#x}"));
+    Words {
+        title: format!("{place} is stepped on but never runs"),
+        clause: format!("line {} is stepped on but never runs", v.line),
+        margin: "never executed at -O0".to_owned(),
+        reference: None,
+        cause: match &lines[..] {
+            [] => None,
+            [only] => Some(format!("the line table gives {address} line {only} only")),
+            _ => Some(format!("lines {} share {address}; a debugger shows one of them", lines.join(", "))),
+        },
+        report: Report {
+            title: format!("debugger steps on line {} which never runs", v.line),
+            expected: format!("Stepping never stops at {place}, because that line is not executed."),
+            actual: format!("A debugger stops at {place} in `{}`.", v.function),
+        },
+    }
+}
+
+fn backtrace(v: &Violation, breach: &NotActive) -> Words {
+    let place = place(v);
+    let sets: Vec<String> = breach.allowed.first.iter().map(|set| set.join(", ")).collect();
+    let allowed = joined(&sets, " or ", breach.allowed.cut);
+    Words {
+        title: format!("{place} shows `{}`, never active together on this line", v.frames.join("` in `")),
+        clause: format!("the backtrace at line {} reads {}", v.line, v.frames.join(" < ")),
+        margin: v.frames.join(" ← "),
+        cause: breach.intruder.as_ref().map(|f| format!("`{f}` is on the stack here, and never is on this line at -O0")),
+        report: Report {
+            title: format!("backtrace at line {} names a function that is not active", v.line),
+            expected: format!("At {place} the backtrace holds only functions that are active there{}.", unoptimized(allowed.as_deref())),
+            actual: format!("At {place} the backtrace is {}.", v.frames.join(" ← ")),
+        },
+        reference: allowed,
+    }
+}
+
+fn scope(v: &Violation, breach: &OutOfScope) -> Words {
+    let (place, OutOfScope { variable, owner, declared }) = (place(v), breach);
+    let whose = if owner.is_empty() { String::new() } else { format!(" of `{owner}`") };
+    let declaration = format!("`{variable}`{whose} (declared on line {declared}) is not in scope on this line");
+    Words {
+        title: format!("{place} shows `{variable}`, which is not in scope there"),
+        clause: format!("{variable} is visible at line {}, outside its scope", v.line),
+        margin: format!("{variable} shown"),
+        report: Report {
+            title: format!("variable {variable} is visible outside its scope at line {}", v.line),
+            expected: format!("At {place} `{variable}`{whose}, declared on line {declared}, is not in scope."),
+            actual: format!("At {place} in `{}` a debugger lists `{variable}`.", v.function),
+        },
+        reference: Some(declaration),
+        cause: None,
+    }
+}
+
+fn value(v: &Violation, breach: &NeverHeld, kind: &str) -> Words {
+    let (place, NeverHeld { variable, value, .. }) = (place(v), breach);
+    let allowed = joined(&breach.allowed.first, ", ", breach.allowed.cut);
+    let element = breach.element.map(|n| format!("scalar {n} of the aggregate, counted from 0 over all its members"));
+    let part = breach.element.map_or(String::new(), |n| format!(" in scalar {n} (counted from 0)"));
+    Words {
+        title: format!("{place} shows {kind}`{variable}` = {value}{part}, a value it never has"),
+        clause: format!("{kind}{variable} is shown as {value}{part}, which it never is"),
+        margin: format!("{variable} = {value}"),
+        report: Report {
+            title: format!("wrong value of {variable} at line {}", v.line),
+            expected: format!(
+                "At {place} `{variable}` has one of the values that it has in the unoptimized program{}, or is optimized out.",
+                unoptimized(allowed.as_deref())
+            ),
+            actual: format!("At {place} in `{}` a debugger shows `{variable} = {value}`{part}.", v.function),
+        },
+        reference: allowed.map(|values| format!("only ever {values}")),
+        cause: element,
+    }
+}
+
+fn codegen(v: &Violation, breach: &CodeDifference) -> Words {
+    let difference = match breach {
+        CodeDifference::ExtraSection { section } => format!("section {section} exists with -g only"),
+        CodeDifference::Bytes { section, with, without } => format!(
+            "section {section} is {} bytes with -g and {} without, different from {:#x} (with -g) and {:#x} (without) on",
+            with.size, without.size, with.differs_at, without.differs_at
+        ),
+        CodeDifference::CompareDebug { message } => format!("gcc -fcompare-debug: {message}"),
+    };
+    Words {
+        title: format!("{}: the code differs with and without -g", v.file.base()),
+        clause: "the code differs with and without -g".to_owned(),
+        margin: String::new(),
+        reference: None,
+        report: Report {
+            title: "-g changes the generated code".to_owned(),
+            expected: "The same code with and without -g.".to_owned(),
+            actual: format!("The code differs: {difference}."),
+        },
+        cause: Some(difference),
+    }
+}
+
+fn self_contradiction(v: &Violation, breach: &Contradiction) -> Words {
+    let place = place(v);
+    let (title, clause, reference, cause) = match breach {
+        Contradiction::Frame { depth, first, last } => {
+            let does = if *depth == 0 { "stands on" } else { "is said to call from" };
+            (
+                format!(
+                    "{place} is not in `{}`, whose frame {}",
+                    v.function,
+                    if *depth == 0 { "stands there" } else { "calls from there" }
+                ),
+                format!("a frame of {} {does} line {}, outside the function", v.function, v.line),
+                format!("`{}` is lines {first} to {last}", v.function),
+                format!("frame {depth}, `{}`, {does} line {}", v.function, v.line),
+            )
+        }
+        Contradiction::Block { variable, open, close } => (
+            format!("{place} shows `{variable}` outside of its block"),
+            format!("{variable} is visible at line {}, outside its block", v.line),
+            format!("`{variable}` lives in the block of lines {open} to {close}"),
+            format!("line {} is outside that block", v.line),
+        ),
+    };
+    let actual = match breach {
+        Contradiction::Frame { .. } => format!("At {place} {cause}; the backtrace is {}.", v.frames.join(" ← ")),
+        Contradiction::Block { variable, .. } => format!("At {place} in `{}` a debugger lists `{variable}`.", v.function),
+    };
+    Words {
+        title,
+        clause,
+        margin: String::new(),
+        report: Report {
+            title: format!("contradictory debug information at line {}", v.line),
+            expected: format!("What a debugger shows at {place} agrees with the source: {reference}."),
+            actual,
+        },
+        reference: Some(reference),
+        cause: Some(cause),
+    }
+}
+
+fn dwarf(v: &Violation, IllFormed { variable }: &IllFormed) -> Words {
+    let (place, cause) = (place(v), "its location at this address cannot be evaluated or read");
+    Words {
+        title: format!("{place} gives `{variable}` a location that cannot be followed"),
+        clause: format!("the location of {variable} at line {} is ill-formed", v.line),
+        margin: String::new(),
+        reference: None,
+        report: Report {
+            title: format!("ill-formed debug information for {variable}"),
+            expected: format!("At {place} `{variable}` has a location that can be evaluated as DWARF says, or none."),
+            actual: format!("At {place} in `{}` the location of `{variable}` cannot be evaluated or read.", v.function),
+        },
+        cause: Some(cause.to_owned()),
+    }
+}
+
+/// `file:line`, as a person calls it.
+fn place(v: &Violation) -> String {
+    format!("{}:{}", v.file.base(), v.line)
+}
+
+fn unoptimized(allowed: Option<&str>) -> String {
+    allowed.map_or(String::new(), |list| format!(" (unoptimized: {list})"))
+}
+
+/// The entries in one line, with a sign that some were left out; none where there are none.
+fn joined<T: AsRef<str>>(entries: &[T], between: &str, cut: bool) -> Option<String> {
+    let list: Vec<&str> = entries.iter().map(AsRef::as_ref).chain(cut.then_some("…")).collect();
+    (!list.is_empty()).then(|| list.join(between))
+}
+
+/// What a reader that agrees with a violation shows.
+pub fn sighting(v: &Violation) -> String {
+    let at = format!("line {} in {}", v.line, v.frames.join(" < "));
+    match (v.variable(), v.breach.wrong_value()) {
+        (Some(variable), Some(held)) => format!("{at}: {variable} = {}", held.value),
+        (Some(variable), None) => format!("{at}: {variable} is visible"),
+        (None, _) => at,
+    }
+}
+
+/// A fault in one line with all that identifies it: `value a.c:7 in main x = 3`.
+pub fn identity(fault: &Fault) -> String {
+    match fault {
+        Fault::Violation(v) => {
+            let variable = v.variable().map_or(String::new(), |n| format!(" {n}"));
+            let value = v.breach.wrong_value().map_or(String::new(), |held| format!(" = {}", held.value));
+            format!("{} {} in {}{variable}{value}", v.invariant(), place(v), v.function)
+        }
+        Fault::Crash { message } => format!("crash {message}"),
+        Fault::Hang { seconds } => format!("hang, more than {seconds} s"),
+        Fault::WrongCode { expected, actual } => format!("wrong code: {actual} instead of {expected}"),
+    }
+}
+
+/// A fault in a few words, for a line of progress.
+pub fn headline(fault: &Fault) -> String {
+    match fault {
+        Fault::Violation(v) => {
+            let what = v.variable().map_or(String::new(), |name| format!(" `{name}`"));
+            format!("{}{what} at line {}", v.invariant(), v.line)
+        }
+        Fault::Crash { message } => format!("compiler crash: {message}"),
+        Fault::Hang { seconds } => format!("compiler hang ({seconds} s)"),
+        Fault::WrongCode { expected, actual } => format!("wrong code: {actual} instead of {expected}"),
+    }
+}
+
+/// What is wrong as half a sentence, where the file is known.
+pub fn clause(fault: &Fault) -> String {
+    match fault {
+        Fault::Violation(v) => words(v).clause,
+        Fault::Crash { message } => format!("the compiler crashes: {message}"),
+        Fault::Hang { seconds } => format!("the compiler does not finish within {seconds} s"),
+        Fault::WrongCode { expected, actual } => format!("the program ends with {actual}; at -O0 with {expected}"),
+    }
+}
+
+/// What else is known about a fault, in sentences.
+pub fn details(fault: &Fault) -> String {
+    let Fault::Violation(v) = fault else { return String::new() };
+    let words = words(v);
+    let at_o0 = words.reference.map(|reference| format!("At -O0: {reference}."));
+    let cause = words.cause.map(|cause| format!("Cause: {cause}."));
+    let first = v.pc.map(|pc| format!("First seen at {pc:#x}."));
+    [at_o0, cause, first].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The parts of a bug report.
+pub fn report(fault: &Fault) -> Report {
+    let of = |title: &str, expected: String, actual: String| Report { title: title.to_owned(), expected, actual };
+    match fault {
+        Fault::Violation(v) => words(v).report,
+        Fault::Crash { message } => of("compiler crashes", "The program compiles.".to_owned(), format!("```\n{message}\n```")),
+        Fault::Hang { seconds } => {
+            of("compiler does not terminate", "The program compiles.".to_owned(), format!("No end within {seconds} s."))
+        }
+        Fault::WrongCode { expected, actual } => of("wrong code", format!("```\n{expected}\n```"), format!("```\n{actual}\n```")),
+    }
+}
