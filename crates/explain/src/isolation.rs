@@ -31,7 +31,7 @@ pub fn command(explained: &Explained, file: &str) -> Option<String> {
         command.push_str(" --failure debug-info");
     }
     for flag in &case.program.cflags {
-        let _ = write!(command, " {}", quote(&format!("--cflag={flag}")));
+        let _ = write!(command, " {}", quote(format!("--cflag={flag}")));
     }
     Some(command)
 }

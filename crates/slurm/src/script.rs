@@ -8,7 +8,7 @@ use trueline_toolchain::quote;
 pub(crate) fn batch_script(directory: &Path, command: &[String], shards: u32) -> String {
     let dir = quote(directory);
     let program = quote(&command[0]);
-    let hunt: Vec<String> = command.iter().map(|word| quote(word)).collect();
+    let hunt: Vec<String> = command.iter().map(quote).collect();
     let hunt = hunt.join(" ");
     format!(
         r#"#!/bin/sh

@@ -35,7 +35,7 @@ pub(super) fn script(draft: &Draft<'_>) -> String {
         }
         Fault::Crash { message } => {
             // The place in the message, not its line numbers, identifies the crash.
-            let key = quote(&crash_key(message));
+            let key = quote(crash_key(message));
             let _ = write!(
                 script,
                 "echo 'expected: the program compiles'\n{compile} 2>\"$work/cc.log\"\necho \"$CC says:\"\ncat \"$work/cc.log\"\n\
