@@ -46,7 +46,7 @@ struct Attempt {
 
 /// How the work on a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum WorkEnd {
     /// All its units are through.
     Done,
     /// It is not valid; nothing of it counts.
@@ -85,7 +85,7 @@ pub(crate) fn trouble(error: CheckError) -> Trouble {
 impl Campaign<'_> {
     /// Does every open unit of a program.
     /// `validated` says whether the family of the program is known to be valid, and learns it.
-    pub(crate) fn work_on(&self, specimen: &Specimen<'_>, units: &[PlannedUnit], validated: &mut bool) -> Result<Progress, StoreError> {
+    pub(crate) fn work_on(&self, specimen: &Specimen<'_>, units: &[PlannedUnit], validated: &mut bool) -> Result<WorkEnd, StoreError> {
         let Specimen { key, program, .. } = *specimen;
         if self.plan.validation == Validation::Every
             && let Some(end) = self.doubt(key, program, units)?
@@ -99,7 +99,7 @@ impl Campaign<'_> {
                 continue;
             }
             if self.stopping() {
-                return Ok(Progress::Interrupted);
+                return Ok(WorkEnd::Interrupted);
             }
             match self.reference(program, compiler) {
                 Ok(reference) => {
@@ -113,17 +113,17 @@ impl Campaign<'_> {
                     };
                     for unit in mine {
                         if self.stopping() {
-                            return Ok(Progress::Interrupted);
+                            return Ok(WorkEnd::Interrupted);
                         }
                         let progress = self.do_unit(specimen, &trial, unit, validated)?;
-                        if progress != Progress::Done {
+                        if progress != WorkEnd::Done {
                             return Ok(progress);
                         }
                     }
                 }
                 Err(Trouble::Reject(reason)) => {
                     self.reject(key, program, &reason)?;
-                    return Ok(Progress::Rejected);
+                    return Ok(WorkEnd::Rejected);
                 }
                 Err(Trouble::Drop(reason)) => {
                     self.warn_once(&reason);
@@ -142,7 +142,7 @@ impl Campaign<'_> {
                 }
             }
         }
-        Ok(Progress::Done)
+        Ok(WorkEnd::Done)
     }
 
     pub(crate) fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, Trouble> {
@@ -165,19 +165,13 @@ impl Campaign<'_> {
         Ok(Attempt { run, twin })
     }
 
-    fn do_unit(
-        &self,
-        specimen: &Specimen<'_>,
-        trial: &Trial<'_>,
-        unit: &PlannedUnit,
-        validated: &mut bool,
-    ) -> Result<Progress, StoreError> {
+    fn do_unit(&self, specimen: &Specimen<'_>, trial: &Trial<'_>, unit: &PlannedUnit, validated: &mut bool) -> Result<WorkEnd, StoreError> {
         let Specimen { key, program, .. } = *specimen;
         let Trial { compiler, reference, share, .. } = *trial;
         let mut attempt = self.attempt(program, trial, unit.opt);
         if let Err(Trouble::Fail(reason)) = &attempt {
             if !self.fail(&program.name, unit, reason)? {
-                return Ok(Progress::Done);
+                return Ok(WorkEnd::Done);
             }
             attempt = self.attempt(program, trial, unit.opt);
         }
@@ -224,15 +218,15 @@ impl Campaign<'_> {
             }
             Err(Trouble::Drop(reason)) => {
                 self.patiently(|| self.store.drop_unit(unit.id, &reason))?;
-                return Ok(Progress::Done);
+                return Ok(WorkEnd::Done);
             }
             Err(Trouble::Fail(reason)) => {
                 self.fail(&program.name, unit, &reason)?;
-                return Ok(Progress::Done);
+                return Ok(WorkEnd::Done);
             }
         };
         self.finish(program, compiler, unit, result, findings)?;
-        Ok(Progress::Done)
+        Ok(WorkEnd::Done)
     }
 
     fn plain_finding(&self, fault: &Fault, program: &Program, compiler: &Compiler, opt: OptLevel, reference: &str) -> NewFinding {
@@ -314,18 +308,18 @@ impl Campaign<'_> {
     }
 
     /// Asks whether a program is valid, for the sake of some of its units; how the work on them ends unless it is.
-    fn doubt(&self, key: &ProgramKey, program: &Program, units: &[PlannedUnit]) -> Result<Option<Progress>, StoreError> {
+    fn doubt(&self, key: &ProgramKey, program: &Program, units: &[PlannedUnit]) -> Result<Option<WorkEnd>, StoreError> {
         let verdict = self.filter().judge(program).or_else(|_| self.filter().judge(program));
         match verdict {
             Ok(None) => Ok(None),
             Ok(Some(rejection)) => {
                 self.reject(key, program, &rejection.to_string())?;
-                Ok(Some(Progress::Rejected))
+                Ok(Some(WorkEnd::Rejected))
             }
             // Nobody could judge it: better to lose a finding than to publish a false one.
             Err(e) => {
                 self.give_up(&program.name, units, &format!("the validity filter failed: {e}"))?;
-                Ok(Some(Progress::Done))
+                Ok(Some(WorkEnd::Done))
             }
         }
     }

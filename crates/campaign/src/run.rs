@@ -2,7 +2,7 @@
 
 use crate::event::{Event, Reporter, Totals};
 use crate::plan::{Mutate, NoProgram, Plan};
-use crate::program::{Progress, Specimen};
+use crate::program::{Specimen, WorkEnd};
 use crate::tally::Tally;
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashSet};
@@ -251,11 +251,11 @@ impl Campaign<'_> {
             let worked = catch_unwind(AssertUnwindSafe(|| self.work_on(&specimen, &units, &mut validated)));
             family.validated = validated;
             match worked {
-                Ok(Ok(Progress::Done)) => {
+                Ok(Ok(WorkEnd::Done)) => {
                     self.programs.fetch_add(1, Ordering::SeqCst);
                     self.report(&Event::ProgramDone { program: program.name.clone() });
                 }
-                Ok(Ok(Progress::Rejected | Progress::Interrupted)) => {}
+                Ok(Ok(WorkEnd::Rejected | WorkEnd::Interrupted)) => {}
                 Ok(Err(e)) => return Err(e.into()),
                 Err(_) => {
                     // A bug of ours on one program must not end a night's hunt; the message is already out.

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A directory for one test: the program's place and, apart from it, the temporary directory.
-struct Place {
+struct TestPlace {
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl TestPlace {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("tmp")).unwrap();
@@ -78,7 +78,7 @@ const FINE: &str = "int main(void) {\n  return 0;\n}\n";
 
 #[test]
 fn a_file_that_is_not_a_program() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let text = place.write("notes.txt", "hello");
     place.assert_refused(&place.check(&[text.to_str().unwrap()]), &["neither a C"]);
     let binary = place.write("data.c", b"\x00\x01\x02");
@@ -92,45 +92,45 @@ fn a_file_that_is_not_a_program() {
 
 #[test]
 fn a_compile_error_shows_the_compilers_message() {
-    Place::new().refuse_program("int main(void) { return x; }\n", &["does not compile", "'x' undeclared"]);
+    TestPlace::new().refuse_program("int main(void) { return x; }\n", &["does not compile", "'x' undeclared"]);
 }
 
 #[test]
 fn a_program_that_crashes() {
-    Place::new().refuse_program("int main(void) {\n  int *p = 0;\n  return *p;\n}\n", &["SIGSEGV"]);
+    TestPlace::new().refuse_program("int main(void) {\n  int *p = 0;\n  return *p;\n}\n", &["SIGSEGV"]);
 }
 
 #[test]
 fn a_program_that_hangs() {
-    Place::new().refuse_program("int main(void) {\n  for (;;)\n    ;\n}\n", &["did not finish within 5 s"]);
+    TestPlace::new().refuse_program("int main(void) {\n  for (;;)\n    ;\n}\n", &["did not finish within 5 s"]);
 }
 
 #[test]
 fn a_program_that_forks() {
     let source = "#include <unistd.h>\nint main(void) {\n  if (fork() == 0)\n    sleep(100);\n  return 0;\n}\n";
-    Place::new().refuse_program(source, &["another process"]);
+    TestPlace::new().refuse_program(source, &["another process"]);
 }
 
 #[test]
 fn a_program_that_reads_its_input() {
-    Place::new().refuse_program("#include <stdio.h>\nint main(void) {\n  return getchar() == 'x';\n}\n", &["standard input"]);
+    TestPlace::new().refuse_program("#include <stdio.h>\nint main(void) {\n  return getchar() == 'x';\n}\n", &["standard input"]);
 }
 
 #[test]
 fn a_program_that_prints_a_gigabyte() {
     let source =
         "#include <stdio.h>\nint main(void) {\n  for (long i = 0; i < 1L << 26; i++)\n    puts(\"0123456789abcde\");\n  return 0;\n}\n";
-    Place::new().refuse_program(source, &["prints more than"]);
+    TestPlace::new().refuse_program(source, &["prints more than"]);
 }
 
 #[test]
 fn a_program_that_traps() {
-    Place::new().refuse_program("#include <signal.h>\nint main(void) {\n  raise(SIGTRAP);\n  return 0;\n}\n", &["SIGTRAP"]);
+    TestPlace::new().refuse_program("#include <signal.h>\nint main(void) {\n  raise(SIGTRAP);\n  return 0;\n}\n", &["SIGTRAP"]);
 }
 
 #[test]
 fn a_missing_compiler_or_debugger_names_its_package() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let file = place.write("program.c", FINE);
     let file = file.to_str().unwrap();
     place.assert_refused(&place.check(&[file, "--cc", "clang-77"]), &["apt-get install clang-77"]);
@@ -142,7 +142,7 @@ fn a_missing_compiler_or_debugger_names_its_package() {
 
 #[test]
 fn binaries_that_cannot_be_read() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let refuse = |binary: &Path, words: &[&str]| {
         let name = binary.to_str().unwrap();
         place.assert_refused(&place.check(&["--reference", name, "--optimized", name]), words);
@@ -172,7 +172,7 @@ fn scrambled(good: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_full_disk() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let file = place.write("program.c", FINE);
     let mount = |args: &[&str]| Command::new("mount").args(args).arg(place.tmp()).output().is_ok_and(|o| o.status.success());
     if !mount(&["-t", "tmpfs", "-o", "size=8k", "none"]) {

@@ -8,11 +8,11 @@ use std::process::{Child, Command, Output, Stdio};
 use trueline_store::{Store, UnitRecord};
 
 /// A directory with a broken compiler in it.
-struct Place {
+struct TestPlace {
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl TestPlace {
     fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
@@ -83,7 +83,7 @@ fn all_failed(units: &[UnitRecord], reason: &str) {
 
 #[test]
 fn a_compiler_that_segfaults_is_a_finding() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let units = place.hunt_with("kill -SEGV $$");
     println!(
         "segfault: {} units with {} findings after {} calls",
@@ -97,7 +97,7 @@ fn a_compiler_that_segfaults_is_a_finding() {
 
 #[test]
 fn a_compiler_killed_as_the_oom_killer_does_it_fails_its_units_after_a_second_try() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let units = place.hunt_with("kill -KILL $$");
     println!("killed: {} units failed after {} calls", units.len(), place.calls());
     all_failed(&units, "killed");
@@ -109,7 +109,7 @@ fn a_compiler_killed_as_the_oom_killer_does_it_fails_its_units_after_a_second_tr
 
 #[test]
 fn a_compiler_that_is_killed_once_succeeds_at_the_second_try() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let units = place.hunt_with("[ $(wc -l < ${0%/*}/calls) = 1 ] && kill -KILL $$");
     println!("killed once: {} units done after {} calls", units.len(), place.calls());
     assert!(units.iter().all(|u| u.state == "done"), "{units:?}");
@@ -143,7 +143,7 @@ fn kill_children_of(running: &mut Child, mut seed: u64) -> usize {
 /// Kills hit the driver, the compiler proper, the assembler, the linker, the program and the traced program alike.
 #[test]
 fn children_that_are_killed_at_random_cost_units_and_never_a_verdict() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let gcc = Path::new("/usr/bin/gcc");
     let undisturbed = place.path("undisturbed.db");
     succeeded(&place.hunt(gcc, &undisturbed, "1..7").output().unwrap());
@@ -172,7 +172,7 @@ fn children_that_are_killed_at_random_cost_units_and_never_a_verdict() {
 
 #[test]
 fn a_compiler_that_hangs_with_three_hundred_children_is_a_finding_and_leaves_none_behind() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let sign = format!("4000.{}", std::process::id());
     let fault = format!("set -m; for n in $(seq 300); do sleep {sign} & done; sleep {sign}");
     let cc = place.compiler(&fault);
@@ -191,7 +191,7 @@ fn a_compiler_that_hangs_with_three_hundred_children_is_a_finding_and_leaves_non
 
 #[test]
 fn a_compiler_that_writes_garbage_debug_information_fails_its_units() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let fault =
         "gcc \"$@\" && head -c 3000 /dev/urandom > $out.junk && objcopy --update-section .debug_info=$out.junk $out && rm $out.junk; exit";
     let units = place.hunt_with(fault);
@@ -201,7 +201,7 @@ fn a_compiler_that_writes_garbage_debug_information_fails_its_units() {
 }
 
 /// A shell in a mount namespace of its own with a small file system at `$SMALL`, `None` where that is not allowed.
-fn with_small_disk(place: &Place, size: &str, script: &str) -> Option<Output> {
+fn with_small_disk(place: &TestPlace, size: &str, script: &str) -> Option<Output> {
     let small = place.path("small");
     std::fs::create_dir_all(&small).unwrap();
     let allowed = Command::new("unshare").args(["-m", "true"]).output().is_ok_and(|o| o.status.success());
@@ -220,7 +220,7 @@ fn shell(command: &Command) -> String {
 
 #[test]
 fn a_compiler_that_fills_its_temporary_directory_fails_its_units_and_the_room_comes_back() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let cc = place.compiler("head -c 100000000 /dev/zero > \"$TMPDIR/junk\" 2> /dev/null");
     let db = place.path("hunt.db");
     let script = format!("TMPDIR=$SMALL {} && df --output=avail \"$SMALL\" | tail -n 1 >&2", shell(&place.hunt(&cc, &db, "1..3")));
@@ -236,7 +236,7 @@ fn a_compiler_that_fills_its_temporary_directory_fails_its_units_and_the_room_co
 
 #[test]
 fn a_database_on_a_full_disk_waits_for_room_and_goes_on() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let db = place.path("small/hunt.db");
     let hunt = place.hunt(Path::new("gcc"), &db, "1..21");
     // The ballast goes two seconds after the disk is full: when the hunt says so.
@@ -258,7 +258,7 @@ fn a_database_on_a_full_disk_waits_for_room_and_goes_on() {
 
 #[test]
 fn a_read_only_database_is_named_and_left_as_it_was() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let db = place.path("small/hunt.db");
     let hunt = shell(&place.hunt(Path::new("gcc"), &db, "1..2"));
     let more = shell(&place.hunt(Path::new("gcc"), &db, "1..4"));
@@ -275,7 +275,7 @@ fn a_read_only_database_is_named_and_left_as_it_was() {
 
 #[test]
 fn a_database_that_another_program_locks_is_waited_for() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let db = place.path("hunt.db");
     drop(Store::open(&db).unwrap());
     let mut child = place.hunt(Path::new("gcc"), &db, "1..4").stdout(std::process::Stdio::null()).spawn().unwrap();
@@ -301,7 +301,7 @@ fn a_debugger_that_dies_in_the_middle_of_a_trace_fails_the_unit_after_a_second_t
     if !Path::new("/usr/bin/gdb").exists() {
         return println!("skipped: gdb is not installed");
     }
-    let place = Place::new();
+    let place = TestPlace::new();
     // It dies of a signal after some steps of every -O2 build. What it does cannot be counted in a file: it may not write.
     place.script(
         "gdb",
@@ -341,7 +341,7 @@ time_t time(time_t *t) { struct timespec s; clock_gettime(CLOCK_REALTIME, &s); i
 
 #[test]
 fn a_clock_that_jumps_by_years_changes_nothing() {
-    let place = Place::new();
+    let place = TestPlace::new();
     let (source, library) = (place.path("clock.c"), place.path("clock.so"));
     std::fs::write(&source, CLOCK).unwrap();
     assert!(Command::new("gcc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source).arg("-ldl").status().unwrap().success());

@@ -7,11 +7,11 @@ use common::have;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-struct Place {
+struct TestPlace {
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl TestPlace {
     fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
@@ -42,7 +42,7 @@ fn what_cannot_be_isolated_is_refused_with_what_to_do_next() {
     if !have(&["gcc-12"]) {
         return;
     }
-    let place = Place::new();
+    let place = TestPlace::new();
     let gcc = ["--target", "gcc-12", "--opt", "-O1", "--budget", "5s"];
     let missing = place.dir.path().join("missing.c");
     refused(&missing, &gcc, &["cannot read", "missing.c"]);
@@ -63,7 +63,7 @@ fn a_compiler_that_is_no_gcc_or_clang_says_what_its_binary_lacks() {
     if !have(&["tcc"]) {
         return;
     }
-    let place = Place::new();
+    let place = TestPlace::new();
     let file = place.write("fine.c", "int main(void) { return 0; }\n");
     refused(&file, &["--target", "tcc"], &["cannot map", "--coverage gcov"]);
 }
@@ -118,7 +118,7 @@ fn a_compiler_that_does_not_end_is_stopped_and_isolated() {
     if !have(&["clang-16"]) {
         return;
     }
-    let place = Place::new();
+    let place = TestPlace::new();
     let file = place.write("endless.c", ENDLESS);
     let output = isolate(&file, &["--target", "clang-16", "--opt", "-O3", "--budget", "12s", "--no-switches", "--json"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -149,7 +149,7 @@ fn a_program_that_fails_with_every_mutation_is_refused_and_what_was_found_is_kep
     if !have(&["gcc-12"]) {
         return;
     }
-    let place = Place::new();
+    let place = TestPlace::new();
     let stub = place.write("gcc-stub", ALWAYS_CRASHES);
     std::fs::set_permissions(&stub, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let file = place.write("sum.c", "int sum (int a, int b) { return a + b; }\nint main (void) { return sum (1, -1); }\n");

@@ -5,7 +5,7 @@
 //! The table is of gcc 12 (`scripts/gcc-symbols` makes it from a source tree); other releases share most
 //! names, and a name that moved loses against assertions only where these agree on another file.
 
-use crate::image::Image;
+use crate::image::CompilerImage;
 use crate::mangled::qualified_name;
 use crate::naming::Hints;
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ const LIBIBERTY: [&str; 9] = ["htab_", "xmalloc", "xcalloc", "xrealloc", "cplus_
 
 impl GccHints {
     /// Hints for a compiler proper, whose target and age its constants tell.
-    pub fn of_image(image: &Image) -> Self {
+    pub fn of_image(image: &CompilerImage) -> Self {
         let mentions = |text: &str| image.constants.iter().any(|(_, bytes)| contains(bytes, text.as_bytes()));
         let extension = if mentions("/tree-ssa-ccp.cc\0") { Extension::Cc } else { Extension::C };
         let targets = ["i386", "aarch64", "arm", "riscv", "rs6000", "s390", "mips", "loongarch"];

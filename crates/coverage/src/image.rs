@@ -18,7 +18,7 @@ pub struct Range {
 
 /// A loaded image. Addresses are those that the file states.
 #[derive(Debug)]
-pub struct Image {
+pub struct CompilerImage {
     /// Where the image is on the disk.
     pub path: PathBuf,
     /// The identity the linker gave it, in hexadecimal.
@@ -50,7 +50,7 @@ pub struct Export {
     pub weak: bool,
 }
 
-impl Image {
+impl CompilerImage {
     /// Reads an image from a file.
     pub fn load(path: &Path) -> Result<Self, CoverageError> {
         let bytes = std::fs::read(path).map_err(|source| CoverageError::Read { path: path.to_owned(), source })?;

@@ -4,7 +4,7 @@
 //! name and their file, and those that do not lie between others of their file. Without any of these packages
 //! nothing names a file, since release builds have no assertions.
 
-use crate::image::Image;
+use crate::image::CompilerImage;
 use crate::naming::Hints;
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSymbol, SymbolKind};
@@ -20,7 +20,7 @@ pub struct LlvmHints {
 
 impl LlvmHints {
     /// Hints for an image, from the static libraries of its version.
-    pub fn of_image(image: &Image) -> Self {
+    pub fn of_image(image: &CompilerImage) -> Self {
         let family =
             if image.path.file_name().is_some_and(|name| name.to_string_lossy().contains("clang")) { "libclang" } else { "libLLVM" };
         let candidates = library_dirs(&image.path);

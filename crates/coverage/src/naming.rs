@@ -9,7 +9,7 @@
 //!
 //! Symbol names add evidence where the caller knows what they mean ([`Hints`]).
 
-use crate::image::Image;
+use crate::image::CompilerImage;
 use crate::mangled::qualified_name;
 use crate::survey::{Jump, Survey};
 use std::collections::{BTreeMap, HashMap};
@@ -24,17 +24,17 @@ pub trait Hints: Sync {
     fn display(&self, file: &str) -> String;
 }
 
-/// Names for the ranges of an image.
+/// SourceNames for the ranges of an image.
 #[derive(Debug)]
-pub struct Names {
+pub struct SourceNames {
     /// Files and functions; `unit_functions` is left empty.
     pub map: CodeMap,
     /// The function of each range, an index into the map's functions; `None` when no file could be told.
     pub range_functions: Vec<Option<u32>>,
 }
 
-/// Names every range that can be named.
-pub fn name_ranges(image: &Image, survey: &Survey, hints: &dyn Hints) -> Names {
+/// SourceNames every range that can be named.
+pub fn name_ranges(image: &CompilerImage, survey: &Survey, hints: &dyn Hints) -> SourceNames {
     let parts = join_parts(image, survey);
     let mut files: Vec<String> = Vec::new();
     let mut ids: HashMap<String, u32> = HashMap::new();
@@ -67,17 +67,17 @@ pub fn name_ranges(image: &Image, survey: &Survey, hints: &dyn Hints) -> Names {
         }
         range_functions[index] = Some(function);
     }
-    Names { map: CodeMap { files, functions, unit_functions: Vec::new() }, range_functions }
+    SourceNames { map: CodeMap { files, functions, unit_functions: Vec::new() }, range_functions }
 }
 
 /// The index of the range that contains an address.
-pub fn range_at(image: &Image, address: u64) -> Option<usize> {
+pub fn range_at(image: &CompilerImage, address: u64) -> Option<usize> {
     let index = image.ranges.partition_point(|r| r.start <= address).checked_sub(1)?;
     (address < image.ranges[index].end).then_some(index)
 }
 
 /// Joins the parts of split functions: the result gives each range the lowest index of its group.
-fn join_parts(image: &Image, survey: &Survey) -> Vec<u32> {
+fn join_parts(image: &CompilerImage, survey: &Survey) -> Vec<u32> {
     let mut parent: Vec<u32> = (0..image.ranges.len() as u32).collect();
     for (index, facts) in survey.ranges.iter().enumerate() {
         for &(target, jump) in &facts.leaps {
@@ -104,7 +104,7 @@ fn root(parent: &mut [u32], mut at: u32) -> u32 {
 
 /// The file each range gives away by itself or through a part joined to it.
 fn own_evidence(
-    image: &Image,
+    image: &CompilerImage,
     survey: &Survey,
     hints: &dyn Hints,
     parts: &[u32],
@@ -128,7 +128,7 @@ fn own_evidence(
 }
 
 /// Gives the ranges between two known ones a file by object order and calls.
-fn fill_gaps(image: &Image, survey: &Survey, parts: &[u32], mut known: Vec<Option<u32>>) -> Vec<Option<u32>> {
+fn fill_gaps(image: &CompilerImage, survey: &Survey, parts: &[u32], mut known: Vec<Option<u32>>) -> Vec<Option<u32>> {
     // What lies between two ranges of one file is certain, and tells about joined parts elsewhere.
     for _ in 0..4 {
         let before = known.clone();
@@ -185,7 +185,7 @@ impl Affinity {
     const LOCAL: i64 = 8;
     const EXPORTED: i64 = 1;
 
-    fn new(image: &Image, survey: &Survey, known: &[Option<u32>]) -> Self {
+    fn new(image: &CompilerImage, survey: &Survey, known: &[Option<u32>]) -> Self {
         let mut ties = HashMap::new();
         for (caller, facts) in survey.ranges.iter().enumerate() {
             for &target in &facts.calls {

@@ -6,7 +6,7 @@
 //!
 //! Deliberately absent: tables of pass names; what the binary does not say is not known.
 
-use crate::image::{Image, Range};
+use crate::image::{CompilerImage, Range};
 use crate::mangled::qualified_name;
 use crate::naming::range_at;
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use trueline_model::CodeMap;
 
 /// The exported functions that make passes, by the names of these, in a `cc1`.
-pub fn pass_makers(image: &Image) -> HashMap<String, String> {
+pub fn pass_makers(image: &CompilerImage) -> HashMap<String, String> {
     let makers = image.exports.iter().filter_map(|(&address, export)| {
         let name = qualified_name(&export.name).filter(|name| name.starts_with("make_pass_"))?;
         Some((image.ranges[range_at(image, address)?], name))
@@ -24,7 +24,7 @@ pub fn pass_makers(image: &Image) -> HashMap<String, String> {
 }
 
 /// The places that ask a debug counter, by the counter's number, in a `cc1`.
-pub fn counter_users(image: &Image) -> HashMap<u32, Vec<u64>> {
+pub fn counter_users(image: &CompilerImage) -> HashMap<u32, Vec<u64>> {
     let is_asked = |name: &str| qualified_name(name).as_deref() == Some("dbg_cnt");
     let Some(asked) = image.exports.iter().find(|(_, export)| is_asked(&export.name)).map(|(&address, _)| address) else {
         return HashMap::new();
@@ -36,7 +36,7 @@ pub fn counter_users(image: &Image) -> HashMap<u32, Vec<u64>> {
 }
 
 /// The calls of a function in a range, with the constants they pass as the first argument.
-fn questions(image: &Image, range: Range, asked: u64) -> Vec<(u32, u64)> {
+fn questions(image: &CompilerImage, range: Range, asked: u64) -> Vec<(u32, u64)> {
     let mut found = Vec::new();
     let mut argument = None;
     for instruction in Decoder::with_ip(64, image.code(range), range.start, DecoderOptions::NONE) {
@@ -61,7 +61,7 @@ fn questions(image: &Image, range: Range, asked: u64) -> Vec<(u32, u64)> {
 }
 
 /// The names in the pass descriptions that a function refers to.
-fn passes_made(image: &Image, range: Range) -> impl Iterator<Item = String> + '_ {
+fn passes_made(image: &CompilerImage, range: Range) -> impl Iterator<Item = String> + '_ {
     let decoder = Decoder::with_ip(64, image.code(range), range.start, DecoderOptions::NONE);
     let instructions: Vec<Instruction> = decoder.into_iter().collect();
     instructions.into_iter().flat_map(constants_of).filter_map(|address| {

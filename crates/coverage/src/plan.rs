@@ -2,7 +2,7 @@
 //! the names of it all. Computed once per build id and kept in the user's cache directory.
 
 use crate::CoverageError;
-use crate::image::Image;
+use crate::image::CompilerImage;
 use crate::naming::{Hints, name_ranges, range_at};
 use crate::survey::survey;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ const JUMP_SIZE: u64 = 5;
 
 /// A plan that lies in the cache.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct BreakPlan {
     /// Path of the cached files without their extensions.
     pub stem: PathBuf,
     /// How many blocks it watches.
@@ -53,10 +53,10 @@ pub fn cache_dir() -> PathBuf {
     base.unwrap_or_else(std::env::temp_dir).join("trueline").join("coverage")
 }
 
-impl Plan {
+impl BreakPlan {
     /// The plan of an image: from the cache, or computed and put there. `hints` is asked only when needed.
-    pub fn of_image(path: &Path, cache: &Path, hints: impl FnOnce(&Image) -> Box<dyn Hints>) -> Result<Self, CoverageError> {
-        let image = Image::load(path)?;
+    pub fn of_image(path: &Path, cache: &Path, hints: impl FnOnce(&CompilerImage) -> Box<dyn Hints>) -> Result<Self, CoverageError> {
+        let image = CompilerImage::load(path)?;
         let stem = cache.join(format!("{VERSION}-{}", image.identity()));
         if let Some(plan) = Self::read(&stem) {
             return Ok(plan);
@@ -99,7 +99,7 @@ impl Plan {
         Some((word(3)?, bytes.chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().expect("four bytes"))).collect()))
     }
 
-    fn compute(image: &Image, stem: &Path, hints: &dyn Hints) -> Result<(), CoverageError> {
+    fn compute(image: &CompilerImage, stem: &Path, hints: &dyn Hints) -> Result<(), CoverageError> {
         let survey = survey(image);
         let names = name_ranges(image, &survey, hints);
         if names.map.files.len() < 2 {
@@ -128,7 +128,7 @@ impl Plan {
 }
 
 /// The file's pages that hold the code, and the address of the first.
-fn whole_pages(image: &Image) -> Result<(Vec<u8>, u64), CoverageError> {
+fn whole_pages(image: &CompilerImage) -> Result<(Vec<u8>, u64), CoverageError> {
     let file = std::fs::read(&image.path).map_err(|source| CoverageError::Read { path: image.path.clone(), source })?;
     let from = image.text_offset / PAGE * PAGE;
     let to = (image.text_offset + image.text.len() as u64).div_ceil(PAGE) * PAGE;
@@ -138,14 +138,14 @@ fn whole_pages(image: &Image) -> Result<(Vec<u8>, u64), CoverageError> {
 }
 
 /// What the preloaded library maps.
-struct Layout {
+struct MappedLayout {
     plan: Vec<u8>,
     text: Vec<u8>,
     stubs: Vec<u8>,
 }
 
 /// Lays out the plan, the patched code and the stubs its jumps lead to.
-fn lay_out(image: &Image, blocks: &[u64], mut code: Vec<u8>, start: u64) -> Layout {
+fn lay_out(image: &CompilerImage, blocks: &[u64], mut code: Vec<u8>, start: u64) -> MappedLayout {
     let buckets = (code.len() >> BUCKET_SHIFT) + 1;
     let mut plan = Vec::with_capacity(HEAD + buckets * 4 + blocks.len() * 12);
     let stubs_at = if image.fixed_address { STUBS_AT } else { 0 };
@@ -197,7 +197,7 @@ fn lay_out(image: &Image, blocks: &[u64], mut code: Vec<u8>, start: u64) -> Layo
             code[at] = BREAKPOINT;
         }
     }
-    Layout { plan, text: code, stubs }
+    MappedLayout { plan, text: code, stubs }
 }
 
 /// The operand of a jump whose next instruction is at `from`.

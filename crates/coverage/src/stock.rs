@@ -2,10 +2,10 @@
 //! basic blocks. What it prints and writes is what it would have printed and written anyway.
 
 use crate::gcc::GccHints;
-use crate::image::Image;
+use crate::image::CompilerImage;
 use crate::llvm::LlvmHints;
 use crate::passes::{counter_users, file_of_function, pass_makers};
-use crate::plan::{Plan, cache_dir};
+use crate::plan::{BreakPlan, cache_dir};
 use crate::{CoverageError, hook};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use trueline_toolchain::{Compiler, Exit, Job, Limits, Scratch};
 pub struct StockCoverage {
     compiler: Compiler,
     hook: PathBuf,
-    plans: Vec<Plan>,
+    plans: Vec<BreakPlan>,
     map: CodeMap,
     limits: Limits,
     /// The functions that make gcc's passes; read when first asked for.
@@ -51,12 +51,12 @@ impl StockCoverage {
     /// The same with a cache directory of the caller's choice.
     pub fn with_cache(compiler: &Compiler, cache: &Path) -> Result<Self, CoverageError> {
         let planned = images(compiler)?.into_iter().map(|image| match compiler.id.kind {
-            CompilerKind::Gcc => Plan::of_image(&image, cache, |image| Box::new(GccHints::of_image(image))),
-            _ => Plan::of_image(&image, cache, |image| Box::new(LlvmHints::of_image(image))),
+            CompilerKind::Gcc => BreakPlan::of_image(&image, cache, |image| Box::new(GccHints::of_image(image))),
+            _ => BreakPlan::of_image(&image, cache, |image| Box::new(LlvmHints::of_image(image))),
         });
         // clang is two libraries; the optimizer alone is worth looking into when the front end cannot be named.
         let (plans, refused): (Vec<_>, Vec<_>) = planned.partition(Result::is_ok);
-        let plans: Vec<Plan> = plans.into_iter().flatten().collect();
+        let plans: Vec<BreakPlan> = plans.into_iter().flatten().collect();
         if let Some(Err(error)) = refused.into_iter().next()
             && plans.is_empty()
         {
@@ -89,7 +89,7 @@ impl StockCoverage {
         let file = match self.compiler.id.kind {
             CompilerKind::Gcc => {
                 let makers = self.makers.get_or_init(|| {
-                    let image = images(&self.compiler).ok().and_then(|images| Image::load(images.first()?).ok());
+                    let image = images(&self.compiler).ok().and_then(|images| CompilerImage::load(images.first()?).ok());
                     image.map(|image| pass_makers(&image)).unwrap_or_default()
                 });
                 let maker = makers.get(plain).or_else(|| makers.get(unnumbered))?;
@@ -108,7 +108,7 @@ impl StockCoverage {
     pub fn files_of_counter(&self, counter: u32) -> Vec<String> {
         let Some(plan) = self.plans.first().filter(|_| self.compiler.id.kind == CompilerKind::Gcc) else { return Vec::new() };
         let users = self.counters.get_or_init(|| {
-            let image = images(&self.compiler).ok().and_then(|images| Image::load(images.first()?).ok());
+            let image = images(&self.compiler).ok().and_then(|images| CompilerImage::load(images.first()?).ok());
             image.map(|image| counter_users(&image)).unwrap_or_default()
         });
         users.get(&counter).map(|places| plan.files_at(places).into_iter().map(str::to_owned).collect()).unwrap_or_default()

@@ -6,7 +6,7 @@
 //! where the decoder, walking a range from its unwind entry, found an instruction to start. Wrong guesses
 //! about *targets* are harmless: they only split a block.
 
-use crate::image::{Image, Range};
+use crate::image::{CompilerImage, Range};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 use rayon::prelude::*;
 use std::collections::VecDeque;
@@ -50,7 +50,7 @@ struct Walk {
 }
 
 /// Surveys the code of an image, all ranges in parallel.
-pub fn survey(image: &Image) -> Survey {
+pub fn survey(image: &CompilerImage) -> Survey {
     let walks: Vec<Walk> = image.ranges.par_iter().with_min_len(64).map(|&range| walk(image, range)).collect();
     let mut boundary = Bits::new(image.text.len());
     for walk in &walks {
@@ -70,7 +70,7 @@ pub fn survey(image: &Image) -> Survey {
     Survey { blocks, ranges: walks.into_iter().map(|w| w.facts).collect() }
 }
 
-fn walk(image: &Image, range: Range) -> Walk {
+fn walk(image: &CompilerImage, range: Range) -> Walk {
     let mut walk = Walk { leaders: vec![range.start], ..Walk::default() };
     let mut decoder = Decoder::with_ip(64, image.code(range), range.start, DecoderOptions::NONE);
     let mut instruction = Instruction::default();
@@ -151,7 +151,7 @@ fn constant_address(instruction: &Instruction) -> Option<u64> {
 }
 
 /// Targets of a jump table of 32-bit offsets from its own base, as position-independent code has them.
-fn relative_table(image: &Image, range: Range, base: u64, leaders: &mut Vec<u64>) {
+fn relative_table(image: &CompilerImage, range: Range, base: u64, leaders: &mut Vec<u64>) {
     let Some((start, bytes)) = image.constants.iter().find(|(start, bytes)| (*start..*start + bytes.len() as u64).contains(&base)) else {
         return;
     };
@@ -166,7 +166,7 @@ fn relative_table(image: &Image, range: Range, base: u64, leaders: &mut Vec<u64>
 }
 
 /// Reads the arguments of an assertion failure out of the constants taken before a call.
-fn arguments(image: &Image, recent: &VecDeque<u64>, facts: &mut RangeFacts) {
+fn arguments(image: &CompilerImage, recent: &VecDeque<u64>, facts: &mut RangeFacts) {
     let texts: Vec<&str> = recent.iter().filter_map(|&address| image.string_at(address)).collect();
     let Some(file) = texts.iter().find(|text| is_source_file(text)) else { return };
     facts.files.push((*file).to_owned());

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trueline_generate::Filter;
 use trueline_model::{Answer, Interesting, Program, SeamError};
-use trueline_reduce::{Builtin, Demand, External, ExternalTool, Progress, ReduceError, Reduced, Watch};
+use trueline_reduce::{Builtin, Demand, External, ExternalTool, ReduceError, ReduceProgress, Reduced, Watch};
 use trueline_toolchain::{ToolKind, find_tool};
 use trueline_triage::Setting;
 
@@ -92,7 +92,7 @@ pub fn shrink(program: &Program, aim: &Aim, tool: Option<Reducer>, time: Duratio
     // goes line by line but renames and moves, has less to ask about. What our front end does not read starts as it is.
     let started = Instant::now();
     let stopped = AtomicBool::new(false);
-    let first = |progress: &Progress<'_>| {
+    let first = |progress: &ReduceProgress<'_>| {
         let flow = watch(progress);
         stopped.fetch_or(flow.is_break(), Ordering::Relaxed);
         if started.elapsed() > time.mul_f64(OWN_SHARE) { ControlFlow::Break(()) } else { flow }

@@ -3,7 +3,7 @@
 use crate::aim::{Aim, demand_of, self_contained, shrink};
 use crate::error::ExplainError;
 use crate::expectation::faults_of;
-use crate::explainer::{Case, Explained, Explainer, Stage};
+use crate::explainer::{Explained, Explainer, FindingCase, Stage};
 use crate::isolation;
 use crate::judge::Judge;
 use crate::update::Update;
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use trueline_model::{Fault, Language, Program};
-use trueline_reduce::{Progress, ScriptSpec, interesting_script};
+use trueline_reduce::{ReduceProgress, ScriptSpec, interesting_script};
 use trueline_toolchain::find_compiler;
 use trueline_triage::{Draft, Setting, write_draft};
 
@@ -101,7 +101,7 @@ impl Explainer<'_> {
         let whole = self_contained(finding.case.program.clone(), &self.looking, setting, kind, pass)?;
         let aim = Aim { looking: self.looking.clone(), setting: setting.clone(), kind: kind.to_owned(), pass: pass.map(str::to_owned) };
         let started = Instant::now();
-        let watch = |progress: &Progress<'_>| {
+        let watch = |progress: &ReduceProgress<'_>| {
             (self.progress)(Stage::Reducing { lines: progress.lines, from: progress.from });
             if started.elapsed() > time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
@@ -110,7 +110,7 @@ impl Explainer<'_> {
         let judge = Judge::new(program.clone(), &self.looking)?;
         let faults = faults_of(program.clone(), &self.looking, setting)?;
         let Some(fault) = faults.into_iter().find(|f| f.kind() == kind) else { return Ok(None) };
-        let case = Case { id: finding.case.id, program, compiler: finding.case.compiler.clone(), opt: finding.case.opt, fault };
+        let case = FindingCase { id: finding.case.id, program, compiler: finding.case.compiler.clone(), opt: finding.case.opt, fault };
         let alone = Explainer { versions: &Versions::None, looking: self.looking.clone(), ..*self };
         let explained = alone.explain(&judge, case)?;
         Ok(explained.shows().then_some(Smaller { text: reduced.text, explained }))

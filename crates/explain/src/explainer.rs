@@ -12,7 +12,7 @@ use trueline_toolchain::Compiler;
 use trueline_triage::{Attribution, CachedProbe, Cluster, KnownBug, KnownBugs, Level, Presence, Setting, cluster, excerpt, fingerprint};
 
 /// A finding to be explained.
-pub struct Case {
+pub struct FindingCase {
     /// Its number, when it comes from a store.
     pub id: Option<FindingId>,
     /// The program.
@@ -44,7 +44,7 @@ pub enum Steadiness {
 /// A finding and all that was found out.
 pub struct Explained {
     /// The finding.
-    pub case: Case,
+    pub case: FindingCase,
     /// Whether it can be seen again; nothing else is known of one that cannot.
     pub steadiness: Steadiness,
     /// The pass, for its own compiler.
@@ -119,12 +119,12 @@ pub struct Explainer<'a> {
 
 impl Explainer<'_> {
     /// Explains all of them, in parallel, sharing builds between findings of one program.
-    pub fn explain_all(&self, cases: Vec<Case>) -> Result<Vec<Explained>, ExplainError> {
+    pub fn explain_all(&self, cases: Vec<FindingCase>) -> Result<Vec<Explained>, ExplainError> {
         use rayon::prelude::*;
         let total = cases.len();
         let done = AtomicUsize::new(0);
         // Neighbours of one program, compiler and level share a judge and with it every build.
-        let mut groups: Vec<Vec<Case>> = Vec::new();
+        let mut groups: Vec<Vec<FindingCase>> = Vec::new();
         for case in cases {
             match groups.last_mut() {
                 Some(group) if group[0].program == case.program => group.push(case),
@@ -149,7 +149,7 @@ impl Explainer<'_> {
         Ok(explained)
     }
 
-    pub(crate) fn explain(&self, judge: &Judge, case: Case) -> Result<Explained, ExplainError> {
+    pub(crate) fn explain(&self, judge: &Judge, case: FindingCase) -> Result<Explained, ExplainError> {
         let setting = Setting { compiler: case.compiler.clone(), opt: case.opt };
         let sought = Sought(case.fault.clone());
         let steadiness = steadiness(judge, &setting, &sought)?;

@@ -22,7 +22,7 @@ pub use document::TriageDocument;
 pub use draft::{renamed, script_of};
 pub use error::ExplainError;
 pub use expectation::{faults_of, pass_of, shows_expected};
-pub use explainer::{Case, Explained, Explainer, Stage, Steadiness};
+pub use explainer::{Explained, Explainer, FindingCase, Stage, Steadiness};
 pub use failure::{FailingCase, FailureScope, FailureSearch, SwitchJudge, find_case};
 pub use isolation::{command_for_file, files, is_settled};
 pub use judge::{FaultProbe, Judge, Judged, Looking, Shown, Sought, check_options};

@@ -1,7 +1,7 @@
 //! The wrong update inside a guilty pass of clang: the pass is watched at the very execution that the bisection
 //! found, on the very program, and what it did to locations is told with the missing update.
 
-use crate::explainer::Case;
+use crate::explainer::FindingCase;
 use std::fmt::Write as _;
 use trueline_model::{CompilerKind, Fault, Invariant, Language, PassRole, Violation, WatchState, WatchedUpdates};
 use trueline_passes::{Execution, UpdateError, Watched, analyze_execution};
@@ -19,7 +19,7 @@ pub struct Update {
 
 /// Watches the pass behind a violation. `None` for what no location update can explain: other compilers, faults
 /// that are no violations of lines, frames or scopes, and answers that name no single pass.
-pub fn watch(case: &Case, attribution: &Attribution) -> Option<Update> {
+pub fn watch(case: &FindingCase, attribution: &Attribution) -> Option<Update> {
     let Fault::Violation(violation) = &case.fault else { return None };
     let of_locations = matches!(violation.invariant(), Invariant::Line | Invariant::Backtrace | Invariant::Scope);
     let of_clang = case.compiler.id.kind == CompilerKind::Clang && case.program.language == Language::C;
@@ -31,7 +31,7 @@ pub fn watch(case: &Case, attribution: &Attribution) -> Option<Update> {
     Some(Update::of(watched, violation))
 }
 
-fn watch_execution(case: &Case, pass: &str, number: u64) -> Result<Watched, String> {
+fn watch_execution(case: &FindingCase, pass: &str, number: u64) -> Result<Watched, String> {
     let scratch = Scratch::new().map_err(|e| format!("no scratch directory: {e}"))?;
     let source = scratch.write(&case.program.name, &case.program.source).map_err(|e| format!("cannot write the program: {e}"))?;
     let execution = Execution { compiler: &case.compiler, source: &source, opt: case.opt, cflags: &case.program.cflags, pass, number };

@@ -48,7 +48,7 @@ pub struct Failure {
     /// The levels at which it shows.
     pub levels: Vec<OptLevel>,
     /// What the reference's program does.
-    expected: Option<Behaviour>,
+    expected: Option<BuildBehaviour>,
     /// How much the program tells about its result.
     pub telling: Telling,
 }
@@ -104,7 +104,7 @@ pub enum FailureError {
 
 /// What became of a compilation and, if there is a `main`, of the run after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Behaviour {
+enum BuildBehaviour {
     Crashed(String),
     Hung,
     Refused(String),
@@ -112,7 +112,7 @@ enum Behaviour {
     Ran { exit: Exit, stdout: Vec<u8> },
 }
 
-impl Behaviour {
+impl BuildBehaviour {
     fn describe(&self) -> String {
         match self {
             Self::Crashed(message) => message.clone(),
@@ -140,12 +140,12 @@ fn has_main(source: &str) -> bool {
     words.windows(2).any(|pair| pair == ["main", "("])
 }
 
-fn observe(program: &Program, setting: &Setting, link: bool) -> Result<Behaviour, SeamError> {
+fn observe(program: &Program, setting: &Setting, link: bool) -> Result<BuildBehaviour, SeamError> {
     observe_within(program, setting, link, Duration::from_secs(RUN_SECONDS)).map(|(behaviour, _)| behaviour)
 }
 
 /// The same with a limit for the compiled program's run, and the CPU time that this took.
-fn observe_within(program: &Program, setting: &Setting, link: bool, run_limit: Duration) -> Result<(Behaviour, Duration), SeamError> {
+fn observe_within(program: &Program, setting: &Setting, link: bool, run_limit: Duration) -> Result<(BuildBehaviour, Duration), SeamError> {
     let none = Duration::ZERO;
     let failed = |e: &dyn std::fmt::Display| SeamError(e.to_string());
     let scratch = Scratch::new().map_err(|e| failed(&e))?;
@@ -166,24 +166,24 @@ fn observe_within(program: &Program, setting: &Setting, link: bool, run_limit: D
     // The signal of the limit makes clang print a stack as if it had crashed: the CPU time used tells it from a crash.
     let spent = outcome.cpu >= Duration::from_secs(COMPILE_SECONDS).mul_f64(0.95);
     if outcome.exit == Exit::TimedOut || (!outcome.success() && (spent || stderr.contains("CPU time limit exceeded"))) {
-        return Ok((Behaviour::Hung, none));
+        return Ok((BuildBehaviour::Hung, none));
     }
     if let Some(reason) = trueline_toolchain::starvation(&stderr, outcome.exit) {
         return Err(SeamError(reason));
     }
     if let Some(message) = trueline_toolchain::crash_message(&stderr, outcome.exit) {
-        return Ok((Behaviour::Crashed(message), none));
+        return Ok((BuildBehaviour::Crashed(message), none));
     }
     if !outcome.success() {
-        return Ok((Behaviour::Refused(stderr.lines().take(6).collect::<Vec<_>>().join("\n")), none));
+        return Ok((BuildBehaviour::Refused(stderr.lines().take(6).collect::<Vec<_>>().join("\n")), none));
     }
     if !link {
-        return Ok((Behaviour::Compiled, none));
+        return Ok((BuildBehaviour::Compiled, none));
     }
     let limits = Limits { output: 1 << 20, cpu: run_limit, ..limits(RUN_SECONDS) };
     let run =
         Job::new(scratch.join("out")).inside(scratch.path()).limits(limits).confine(Confinement::closed()).run().map_err(|e| failed(&e))?;
-    Ok((Behaviour::Ran { exit: run.exit, stdout: run.stdout }, run.cpu))
+    Ok((BuildBehaviour::Ran { exit: run.exit, stdout: run.stdout }, run.cpu))
 }
 
 /// Finds how a program fails with a compiler: at the levels given, against `other` where levels agree.
@@ -200,18 +200,18 @@ pub fn diagnose(
     if !all.contains(&OptLevel::O0) {
         all.push(OptLevel::O0);
     }
-    let seen: Vec<(OptLevel, Behaviour)> =
+    let seen: Vec<(OptLevel, BuildBehaviour)> =
         all.iter().map(|&opt| Ok((opt, observe(program, &setting(compiler, opt), link)?))).collect::<Result<_, SeamError>>()?;
     let asked = |opt: &OptLevel| levels.contains(opt);
     let name = || program.name.clone();
-    if let Some((_, Behaviour::Refused(message))) = seen.iter().find(|(_, b)| matches!(b, Behaviour::Refused(_))) {
+    if let Some((_, BuildBehaviour::Refused(message))) = seen.iter().find(|(_, b)| matches!(b, BuildBehaviour::Refused(_))) {
         return Err(FailureError::Refused { program: name(), compiler: compiler.id.to_string(), message: message.clone() });
     }
     let second = match other {
         Some(other) => Some((other, observe(program, &Setting { flags: Vec::new(), ..setting(other, OptLevel::O0) }, link)?)),
         None => None,
     };
-    for (kind, is) in [(FailureKind::Crash, is_crash as fn(&Behaviour) -> bool), (FailureKind::Hang, is_hang)] {
+    for (kind, is) in [(FailureKind::Crash, is_crash as fn(&BuildBehaviour) -> bool), (FailureKind::Hang, is_hang)] {
         let levels: Vec<OptLevel> = seen.iter().filter(|(opt, b)| asked(opt) && is(b)).map(|(opt, _)| *opt).collect();
         let Some(&first) = levels.first() else { continue };
         let message = seen.iter().find(|(opt, _)| *opt == first).map(|(_, b)| b.describe()).unwrap_or_default();
@@ -239,7 +239,7 @@ pub fn diagnose(
     let wrong: Vec<OptLevel> = seen.iter().filter(|(opt, b)| asked(opt) && *b != expected).map(|(opt, _)| *opt).collect();
     let failing_levels = wrong.clone();
     let describe = |level: OptLevel, reference: &str| {
-        let got = behaviour_of(level).map(Behaviour::describe).unwrap_or_default();
+        let got = behaviour_of(level).map(BuildBehaviour::describe).unwrap_or_default();
         format!("at {level} {got}; {reference} {}", expected.describe())
     };
     if let Some(&first) = wrong.first() {
@@ -261,7 +261,7 @@ pub fn diagnose(
     }
     // All levels agree; the other compiler may not.
     match second {
-        Some((other, b)) if b != *zero && matches!(b, Behaviour::Ran { .. }) => {
+        Some((other, b)) if b != *zero && matches!(b, BuildBehaviour::Ran { .. }) => {
             let first = levels.first().copied().unwrap_or(OptLevel::O2);
             let message = format!("{}; with {} {}", zero.describe(), other.id, b.describe());
             let reference = Setting { flags: Vec::new(), ..setting(other, OptLevel::O0) };
@@ -276,7 +276,7 @@ pub fn diagnose(
                 telling: Telling::Itself,
             })
         }
-        Some((_, Behaviour::Ran { exit: Exit::Signal(_), .. })) => {
+        Some((_, BuildBehaviour::Ran { exit: Exit::Signal(_), .. })) => {
             Err(FailureError::FailsEverywhere { program: name(), compiler: compiler.id.to_string(), detail: zero.describe() })
         }
         _ => {
@@ -317,12 +317,12 @@ pub fn diagnose_telling(
     }
 }
 
-fn is_crash(behaviour: &Behaviour) -> bool {
-    matches!(behaviour, Behaviour::Crashed(_))
+fn is_crash(behaviour: &BuildBehaviour) -> bool {
+    matches!(behaviour, BuildBehaviour::Crashed(_))
 }
 
-fn is_hang(behaviour: &Behaviour) -> bool {
-    *behaviour == Behaviour::Hung
+fn is_hang(behaviour: &BuildBehaviour) -> bool {
+    *behaviour == BuildBehaviour::Hung
 }
 
 /// Judges mutants by a failure: `Yes` they fail the same way, `No` they pass.
@@ -346,8 +346,8 @@ impl FailureJudge {
             FailureKind::Crash | FailureKind::Hang => {
                 let behaviour = observe(program, &setting, false)?;
                 Ok(match (self.failure.kind, behaviour) {
-                    (FailureKind::Crash, Behaviour::Crashed(_)) | (FailureKind::Hang, Behaviour::Hung) => Answer::Yes,
-                    (_, Behaviour::Compiled) => Answer::No,
+                    (FailureKind::Crash, BuildBehaviour::Crashed(_)) | (FailureKind::Hang, BuildBehaviour::Hung) => Answer::Yes,
+                    (_, BuildBehaviour::Compiled) => Answer::No,
                     _ => Answer::Unjudged,
                 })
             }
@@ -356,7 +356,7 @@ impl FailureJudge {
                 let (expected, took) = match extra.is_empty() {
                     // The reference first: a mutant that ends differently there (aborts, mostly) says nothing.
                     true => observe_within(program, reference, link, Duration::from_secs(RUN_SECONDS))?,
-                    false => (self.failure.expected.clone().unwrap_or(Behaviour::Compiled), Duration::ZERO),
+                    false => (self.failure.expected.clone().unwrap_or(BuildBehaviour::Compiled), Duration::ZERO),
                 };
                 if !self.ends_as_expected(&expected) {
                     return Ok(Answer::Unjudged);
@@ -365,8 +365,8 @@ impl FailureJudge {
                 let patience = (took * 10).clamp(SHORT_RUN, Duration::from_secs(RUN_SECONDS));
                 let (behaviour, _) = observe_within(program, &setting, link, patience)?;
                 Ok(match &behaviour {
-                    Behaviour::Ran { .. } if behaviour == expected => Answer::No,
-                    Behaviour::Ran { .. } => Answer::Yes,
+                    BuildBehaviour::Ran { .. } if behaviour == expected => Answer::No,
+                    BuildBehaviour::Ran { .. } => Answer::Yes,
                     _ => Answer::Unjudged,
                 })
             }
@@ -387,9 +387,9 @@ impl FailureJudge {
         Ok(passing)
     }
 
-    fn ends_as_expected(&self, behaviour: &Behaviour) -> bool {
+    fn ends_as_expected(&self, behaviour: &BuildBehaviour) -> bool {
         match (behaviour, &self.failure.expected) {
-            (Behaviour::Ran { exit, .. }, Some(Behaviour::Ran { exit: expected, .. })) => {
+            (BuildBehaviour::Ran { exit, .. }, Some(BuildBehaviour::Ran { exit: expected, .. })) => {
                 let checked = matches!(exit, Exit::Code(_) | Exit::Signal(libc_signal::ABRT | libc_signal::TRAP | libc_signal::ILL));
                 exit == expected || (self.failure.telling == Telling::Values && checked)
             }

@@ -63,7 +63,7 @@ pub fn ochiai(passing: f64) -> f64 {
 }
 
 /// Units of a file or function that the same passing compilations run.
-struct Group {
+struct UnitGroup {
     suspicion: f64,
     units: usize,
 }
@@ -99,7 +99,7 @@ pub fn rank(
     excluded: impl Fn(&str) -> bool,
 ) -> Vec<Suspect> {
     let innocent = ochiai(passing.iter().map(|p| p.weight).sum());
-    let mut groups: HashMap<(u32, u64), Group> = HashMap::new();
+    let mut groups: HashMap<(u32, u64), UnitGroup> = HashMap::new();
     for unit in failing.iter() {
         let Some(&function) = map.unit_functions.get(unit as usize) else { continue };
         let key = match level {
@@ -111,10 +111,10 @@ pub fn rank(
             run_by += p.weight;
             pattern ^= scramble(index as u64);
         }
-        groups.entry((key, pattern)).or_insert(Group { suspicion: ochiai(run_by), units: 0 }).units += 1;
+        groups.entry((key, pattern)).or_insert(UnitGroup { suspicion: ochiai(run_by), units: 0 }).units += 1;
     }
     let mut sums: BTreeMap<u32, Sums> = BTreeMap::new();
-    let mut groups: Vec<((u32, u64), Group)> = groups.into_iter().collect();
+    let mut groups: Vec<((u32, u64), UnitGroup)> = groups.into_iter().collect();
     // In one order, so that equal rankings have equal scores to the last bit.
     groups.sort_unstable_by_key(|(key, _)| *key);
     for ((key, _), group) in groups {

@@ -8,7 +8,7 @@ use trueline_model::{CodeMap, CoverageSet};
 
 /// What a ranking is made of.
 #[derive(Clone, Copy)]
-pub struct Report<'a> {
+pub struct RankingReport<'a> {
     /// What the search has found.
     pub found: &'a Found,
     /// Compilations of the failing program with one pass switched off.
@@ -23,7 +23,7 @@ pub struct Report<'a> {
     pub crash: bool,
 }
 
-impl Report<'_> {
+impl RankingReport<'_> {
     /// The ranking. The mean is the paper's: witnesses (and other passing programs) alone. Evidence adds
     /// that of the switches, where there are any: each normalised by its largest, the switches at half
     /// weight, since a switch can only point at a pass and what the pass calls.

@@ -24,7 +24,7 @@ pub enum Strategy {
 }
 
 /// What the search is given.
-pub struct Search<'a> {
+pub struct WitnessSearch<'a> {
     /// The program that fails.
     pub program: &'a Program,
     /// Says whether a program still fails (`Yes`), passes (`No`), or tells nothing.
@@ -45,7 +45,7 @@ pub struct Search<'a> {
     pub most_witnesses: usize,
 }
 
-impl<'a> Search<'a> {
+impl<'a> WitnessSearch<'a> {
     /// A guided search with the usual settings, for a failure that shows in the compiler itself.
     pub fn new(program: &'a Program, judge: &'a dyn Interesting, coverage: &'a dyn Coverage, flags: &'a [String]) -> Self {
         Self {
@@ -97,7 +97,7 @@ pub struct Found {
 
 /// Something that happened, for progress.
 #[derive(Clone, Copy, Debug)]
-pub enum Event {
+pub enum SearchEvent {
     /// A batch was judged.
     Progress {
         /// Mutants judged so far.
@@ -140,10 +140,10 @@ struct Proposal {
 /// Mutation orders tried at most: the paper goes higher only while no witness was found.
 const HIGHEST_ORDER: usize = 3;
 
-impl Search<'_> {
+impl WitnessSearch<'_> {
     /// Searches until `within_budget` says no, or nothing is left to try. What was found so far is always
     /// returned.
-    pub fn run(&self, within_budget: &mut dyn FnMut() -> bool, observe: &mut dyn FnMut(Event)) -> Result<Found, SearchError> {
+    pub fn run(&self, within_budget: &mut dyn FnMut() -> bool, observe: &mut dyn FnMut(SearchEvent)) -> Result<Found, SearchError> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
         let mut found = Found { failing: self.coverage.measure(self.program, self.flags)?, order: 1, ..Found::default() };
         let mut seen: HashSet<String> = HashSet::from([self.program.source.clone()]);
@@ -178,7 +178,7 @@ impl Search<'_> {
         found: &mut Found,
         failing: &mut Vec<(Program, Vec<Rule>)>,
         within_budget: &mut dyn FnMut() -> bool,
-        observe: &mut dyn FnMut(Event),
+        observe: &mut dyn FnMut(SearchEvent),
     ) -> Result<bool, SearchError> {
         let mut rules: Vec<Rule> = seeds.iter().flat_map(|seed| seed.sites.rules()).collect();
         rules.sort();
@@ -230,7 +230,7 @@ impl Search<'_> {
                     selector.update(proposal.rule, accepted);
                 }
             }
-            observe(Event::Progress { judged: found.judged, witnesses: found.witnesses.len(), order: found.order });
+            observe(SearchEvent::Progress { judged: found.judged, witnesses: found.witnesses.len(), order: found.order });
         }
         Ok(false)
     }

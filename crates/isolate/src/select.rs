@@ -6,7 +6,7 @@ use rand::{Rng, RngExt};
 
 /// What is remembered of a rule.
 #[derive(Clone, Debug)]
-struct Record {
+struct RuleRecord {
     rule: Rule,
     /// Mean distance of its last accepted witness to the witnesses there were.
     diversity: f64,
@@ -14,7 +14,7 @@ struct Record {
     selected: u32,
 }
 
-impl Record {
+impl RuleRecord {
     fn score(&self) -> f64 {
         if self.selected == 0 { 0.0 } else { self.diversity * f64::from(self.accepted) / f64::from(self.selected) }
     }
@@ -24,7 +24,7 @@ impl Record {
 #[derive(Clone, Debug)]
 pub struct RuleSelector {
     /// In descending order of score.
-    ranking: Vec<Record>,
+    ranking: Vec<RuleRecord>,
     current: Rule,
     success: f64,
 }
@@ -39,7 +39,7 @@ impl RuleSelector {
         if rules.is_empty() {
             return None;
         }
-        let ranking: Vec<Record> = rules.iter().map(|&rule| Record { rule, diversity: 0.0, accepted: 0, selected: 0 }).collect();
+        let ranking: Vec<RuleRecord> = rules.iter().map(|&rule| RuleRecord { rule, diversity: 0.0, accepted: 0, selected: 0 }).collect();
         let current = ranking[random.random_range(0..ranking.len())].rule;
         Some(Self { success: success_probability(ranking.len()), ranking, current })
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 use trueline_coverage::StockCoverage;
-use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, Report, Search, debug_counters, diagnose};
+use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, RankingReport, WitnessSearch, debug_counters, diagnose};
 use trueline_model::{Coverage, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{cpu_time, find_compiler};
 
@@ -29,13 +29,19 @@ fn rank_of(file: &str, level: OptLevel, flags: &[&str], buggy: &str) -> Option<u
     let all_flags = failure.failing.all_flags();
     let kind = failure.kind;
     let judge = FailureJudge::new(failure);
-    let plain = Search::new(&program, &judge, &coverage, &all_flags);
-    let search = Search { protect_output: kind == FailureKind::WrongCode, most_witnesses: 12, ..plain };
+    let plain = WitnessSearch::new(&program, &judge, &coverage, &all_flags);
+    let search = WitnessSearch { protect_output: kind == FailureKind::WrongCode, most_witnesses: 12, ..plain };
     let started = cpu_time();
     let found = search.run(&mut || cpu_time() - started < Duration::from_secs(20), &mut |_| {}).unwrap();
     assert!(!found.witnesses.is_empty());
-    let report =
-        Report { found: &found, switches: &[], levels: &[], passing: &[], map: coverage.code_map(), crash: kind == FailureKind::Crash };
+    let report = RankingReport {
+        found: &found,
+        switches: &[],
+        levels: &[],
+        passing: &[],
+        map: coverage.code_map(),
+        crash: kind == FailureKind::Crash,
+    };
     report.ranking(Level::File, Aggregate::Evidence).into_iter().find(|s| s.file == buggy).map(|s| s.rank)
 }
 

@@ -2,7 +2,7 @@
 //! `scripts/gcov-tcc DIR x86_64-gen.c 's/ll ? 63 : 31/ll ? 63 : 15/'`, whose shifts by 16 and more are wrong.
 
 use trueline_coverage::GcovCoverage;
-use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, Report, Search, diagnose};
+use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, RankingReport, WitnessSearch, diagnose};
 use trueline_model::{Coverage, Language, OptLevel, Origin, Program};
 use trueline_toolchain::find_compiler;
 
@@ -41,8 +41,8 @@ fn a_seeded_bug_of_tccs_code_generator_leads_to_its_file() {
     let all_flags = failure.failing.all_flags();
     let judge = FailureJudge::new(failure);
     let run = || {
-        let plain = Search::new(&program, &judge, &coverage, &all_flags);
-        let search = Search { protect_output: true, seed: 3, most_witnesses: 4, ..plain };
+        let plain = WitnessSearch::new(&program, &judge, &coverage, &all_flags);
+        let search = WitnessSearch { protect_output: true, seed: 3, most_witnesses: 4, ..plain };
         let mut batches = 0;
         let mut within = || {
             batches += 1;
@@ -52,7 +52,7 @@ fn a_seeded_bug_of_tccs_code_generator_leads_to_its_file() {
     };
     let found = run();
     assert!(!found.witnesses.is_empty());
-    let report = Report { found: &found, switches: &[], levels: &[], passing: &[], map: coverage.code_map(), crash: false };
+    let report = RankingReport { found: &found, switches: &[], levels: &[], passing: &[], map: coverage.code_map(), crash: false };
     let ranking = report.ranking(Level::File, Aggregate::Evidence);
     let place = ranking.iter().find(|s| s.file.ends_with("x86_64-gen.c")).unwrap();
     assert!(place.rank <= 2, "{ranking:?}");

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use trueline_generate::SourceSpec;
 use trueline_model::{Answer, Fault, Interesting, Language, OptLevel, Program, SeamError};
-use trueline_mutate::{Behaviour, Mutator, Options, Strategy, Variants, judge, minimize};
+use trueline_mutate::{ExpectedBehaviour, Mutator, Options, Strategy, Variants, judge, minimize};
 use trueline_toolchain::{CompileRequest, Compiler, DebugInfo, Job, Limits, Scratch, find_compiler};
 
 /// Seconds a compilation may take; a hang is a hundred times what programs of this size need.
@@ -30,7 +30,7 @@ struct SameFault<'a> {
     fault: &'a Fault,
     compiler: &'a Compiler,
     opt: OptLevel,
-    expected: &'a Behaviour,
+    expected: &'a ExpectedBehaviour,
 }
 
 impl Interesting for SameFault<'_> {
@@ -51,7 +51,7 @@ fn site(message: &str) -> &str {
 }
 
 /// Compiles and runs; the fault, and the CPU time all of it took.
-fn attempt(program: &Program, compiler: &Compiler, opt: OptLevel, expected: &Behaviour) -> (Option<Fault>, Duration) {
+fn attempt(program: &Program, compiler: &Compiler, opt: OptLevel, expected: &ExpectedBehaviour) -> (Option<Fault>, Duration) {
     let Ok(scratch) = Scratch::new() else { return (None, Duration::ZERO) };
     let Ok(source) = scratch.write("variant.c", &program.source) else { return (None, Duration::ZERO) };
     let mut request = CompileRequest::new(source, Language::C, opt, scratch.join("variant")).debug(DebugInfo::None);

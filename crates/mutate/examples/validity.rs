@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use trueline_generate::SourceSpec;
 use trueline_model::{Language, OptLevel, Program};
-use trueline_mutate::{Behaviour, Mutator, Options, Strategy, judge};
+use trueline_mutate::{ExpectedBehaviour, Mutator, Options, Strategy, judge};
 use trueline_toolchain::{BuildError, CompileRequest, Compiler, DebugInfo, Job, Limits, Scratch, find_compiler};
 
 #[derive(Default)]
@@ -136,7 +136,7 @@ fn report(t: &Totals) {
 }
 
 /// Compiles and runs one variant; CPU time of the compilation, or what is wrong.
-fn run(program: &Program, check: &Check, expected: &Behaviour) -> Result<Duration, String> {
+fn run(program: &Program, check: &Check, expected: &ExpectedBehaviour) -> Result<Duration, String> {
     let scratch = Scratch::new().map_err(|e| e.to_string())?;
     let source = scratch.write("variant.c", &program.source).map_err(|e| e.to_string())?;
     let request = CompileRequest::new(source, Language::C, OptLevel::O0, scratch.join("variant")).debug(DebugInfo::None);

@@ -1,7 +1,7 @@
 //! Code that never runs: the bodies of always-false blocks and what is put into dead regions. It must
 //! compile, and be as entangled with the program as possible; it need not be free of undefined behaviour.
 
-use crate::dice::Dice;
+use crate::dice::MutationDice;
 use crate::expr::Expr;
 use crate::point::Point;
 use crate::synthesis::random_constant;
@@ -152,12 +152,12 @@ impl DeadScope {
     }
 
     /// A few statements, each a line (or several) without indentation.
-    pub(crate) fn body(&self, dice: &mut Dice) -> Vec<String> {
+    pub(crate) fn body(&self, dice: &mut MutationDice) -> Vec<String> {
         let count = 1 + dice.below(3);
         (0..count).flat_map(|_| self.statement(2, self.in_loop, dice)).collect()
     }
 
-    fn statement(&self, depth: u32, in_loop: bool, dice: &mut Dice) -> Vec<String> {
+    fn statement(&self, depth: u32, in_loop: bool, dice: &mut MutationDice) -> Vec<String> {
         let choice = dice.below(if depth == 0 { 8 } else { 12 });
         let line = match choice {
             0 | 1 => self.assignment(dice),
@@ -202,36 +202,36 @@ impl DeadScope {
         vec![line.unwrap_or_else(|| format!("{}(\"%d\\n\", (int){});", self.printer, self.expr(1, dice)))]
     }
 
-    fn nested(&self, depth: u32, in_loop: bool, dice: &mut Dice) -> Vec<String> {
+    fn nested(&self, depth: u32, in_loop: bool, dice: &mut MutationDice) -> Vec<String> {
         self.statement(depth - 1, in_loop, dice).into_iter().map(|l| format!("  {l}")).collect()
     }
 
-    fn target(&self, dice: &mut Dice) -> Option<String> {
+    fn target(&self, dice: &mut MutationDice) -> Option<String> {
         dice.pick(&self.writable).cloned()
     }
 
-    fn assignment(&self, dice: &mut Dice) -> Option<String> {
+    fn assignment(&self, dice: &mut MutationDice) -> Option<String> {
         const OPS: [&str; 8] = ["=", "=", "=", "+=", "-=", "^=", "|=", "&="];
         let target = self.target(dice)?;
         Some(format!("{target} {} {};", OPS[dice.below(OPS.len())], self.expr(2, dice)))
     }
 
-    fn step(&self, dice: &mut Dice) -> Option<String> {
+    fn step(&self, dice: &mut MutationDice) -> Option<String> {
         let target = self.target(dice)?;
         Some(format!("{target}{};", if dice.flip() { "++" } else { "--" }))
     }
 
-    fn pointer_move(&self, dice: &mut Dice) -> Option<String> {
+    fn pointer_move(&self, dice: &mut MutationDice) -> Option<String> {
         let (target, sources) = dice.pick(&self.pointer_moves)?;
         Some(format!("{target} = {};", dice.pick(sources)?))
     }
 
-    fn call(&self, dice: &mut Dice) -> Option<String> {
+    fn call(&self, dice: &mut MutationDice) -> Option<String> {
         let callee = dice.pick(&self.functions)?;
         Some(self.call_of(callee, dice))
     }
 
-    fn call_of(&self, callee: &Callee, dice: &mut Dice) -> String {
+    fn call_of(&self, callee: &Callee, dice: &mut MutationDice) -> String {
         let arguments = callee.arguments.iter().map(|argument| match argument {
             Argument::Int => self.expr(1, dice),
             Argument::Text(fitting) => dice.pick(fitting).cloned().unwrap_or_else(|| "0".to_owned()),
@@ -239,13 +239,13 @@ impl DeadScope {
         format!("{}({})", callee.name, arguments.collect::<Vec<_>>().join(", "))
     }
 
-    fn expr(&self, depth: u32, dice: &mut Dice) -> String {
+    fn expr(&self, depth: u32, dice: &mut MutationDice) -> String {
         const OPS: [BinaryOp; 18] = BinaryOp::ALL;
         match dice.below(if depth == 0 { 5 } else { 9 }) {
             0 => Expr::Const(random_constant(dice)).to_string(),
             4 if !self.arrays.is_empty() => {
                 let (name, rank) = &self.arrays[dice.below(self.arrays.len())];
-                let index = |dice: &mut Dice| dice.pick(&self.readable).cloned().unwrap_or_else(|| "0".to_owned());
+                let index = |dice: &mut MutationDice| dice.pick(&self.readable).cloned().unwrap_or_else(|| "0".to_owned());
                 let indices: Vec<String> = (0..*rank).map(|_| format!("[{}]", index(dice))).collect();
                 format!("{name}{}", indices.concat())
             }

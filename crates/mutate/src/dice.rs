@@ -6,9 +6,9 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// A stream of choices.
 #[derive(Clone, Debug)]
-pub struct Dice(ChaCha8Rng);
+pub struct MutationDice(ChaCha8Rng);
 
-impl Dice {
+impl MutationDice {
     /// The stream of a seed and a purpose: streams of different purposes do not influence one another.
     pub fn new(seed: u64, purpose: u64) -> Self {
         let mut bytes = [0; 32];

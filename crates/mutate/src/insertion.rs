@@ -1,7 +1,7 @@
 //! Insertions and the variants they make. An insertion leaves the program's state as it was, so any subset
 //! of a variant's insertions makes a variant too.
 
-use crate::judge::Behaviour;
+use crate::judge::ExpectedBehaviour;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -82,7 +82,7 @@ pub struct Insertion {
     /// The text it adds (empty for a deletion).
     pub text: String,
     #[serde(skip)]
-    pub(crate) change: Change,
+    pub(crate) change: InsertedChange,
     /// The function it calls, when that is new too.
     #[serde(skip)]
     pub(crate) function: Option<NewFunction>,
@@ -99,7 +99,7 @@ pub(crate) struct NewFunction {
 
 /// What an insertion does to the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum InsertedChange {
     /// Puts text in front of the statement.
     Before(String),
     /// Puts text on both sides of it.
@@ -118,14 +118,14 @@ pub struct Variant {
     /// The seed program.
     pub seed: Arc<Program>,
     /// What the seed does, and so what the variant must do.
-    pub expected: Arc<Behaviour>,
+    pub expected: Arc<ExpectedBehaviour>,
     pub(crate) mutation_seed: u64,
 }
 
 impl Variant {
     pub(crate) fn assemble(
         seed: &Arc<Program>,
-        expected: &Arc<Behaviour>,
+        expected: &Arc<ExpectedBehaviour>,
         name: String,
         mutation_seed: u64,
         parent: &str,
@@ -158,7 +158,7 @@ impl Variant {
 
 /// The seed's text with the insertions made.
 fn apply(text: &str, insertions: &[Insertion]) -> String {
-    let deleted: Vec<Span> = insertions.iter().filter(|i| i.change == Change::Delete).map(|i| i.span).collect();
+    let deleted: Vec<Span> = insertions.iter().filter(|i| i.change == InsertedChange::Delete).map(|i| i.span).collect();
     let mut edits = Edits::new();
     for insertion in insertions {
         let span = insertion.span;
@@ -170,9 +170,9 @@ fn apply(text: &str, insertions: &[Insertion]) -> String {
             edits.insert_before(function.at, &function.text);
         }
         match &insertion.change {
-            Change::Before(before) => edits.insert_before(span.start, before),
-            Change::Around(before, after) => edits.wrap(span, before, after),
-            Change::Delete => edits.replace(span, ";"),
+            InsertedChange::Before(before) => edits.insert_before(span.start, before),
+            InsertedChange::Around(before, after) => edits.wrap(span, before, after),
+            InsertedChange::Delete => edits.replace(span, ";"),
         };
     }
     edits.apply(text).expect("insertions stand at the borders of the seed's statements")

@@ -5,14 +5,14 @@ use trueline_toolchain::{BuildError, Exit, Outcome};
 
 /// What a program does: what it prints and how it exits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Behaviour {
+pub struct ExpectedBehaviour {
     /// What it prints to standard output.
     pub output: Vec<u8>,
     /// The code it exits with.
     pub exit_code: i32,
 }
 
-impl Behaviour {
+impl ExpectedBehaviour {
     /// The behaviour of a finished run, `None` when it did not exit by itself.
     pub fn of(outcome: &Outcome) -> Option<Self> {
         match outcome.exit {
@@ -28,7 +28,7 @@ const EXCERPT: usize = 200;
 /// Judges one build of a program that must behave as `expected`: the run, or why there is no build. `None`
 /// when all is well, and also when the compiler refuses the program or cannot be started, which says nothing
 /// about it.
-pub fn judge(expected: &Behaviour, attempt: Result<&Outcome, &BuildError>) -> Option<Fault> {
+pub fn judge(expected: &ExpectedBehaviour, attempt: Result<&Outcome, &BuildError>) -> Option<Fault> {
     let outcome = match attempt {
         Ok(outcome) => outcome,
         Err(BuildError::Crashed { message, .. }) => return Some(Fault::Crash { message: message.clone() }),
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn the_same_output_and_exit_code_is_no_fault_and_anything_else_is() {
         let run = |script: &str| Job::new("/bin/sh").args(["-c", script]).run().unwrap();
-        let expected = Behaviour { output: b"7\n".to_vec(), exit_code: 0 };
+        let expected = ExpectedBehaviour { output: b"7\n".to_vec(), exit_code: 0 };
         assert_eq!(judge(&expected, Ok(&run("echo 7"))), None);
         assert!(matches!(judge(&expected, Ok(&run("echo 8"))), Some(Fault::WrongCode { actual, .. }) if actual.starts_with('8')));
         assert!(matches!(judge(&expected, Ok(&run("echo 7; exit 3"))), Some(Fault::WrongCode { .. })));

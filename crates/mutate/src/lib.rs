@@ -26,11 +26,11 @@ mod snippet;
 mod synthesis;
 mod value;
 
-pub use dice::Dice;
+pub use dice::MutationDice;
 pub use env::{Env, Slot};
 pub use expr::Expr;
 pub use insertion::{Insertion, Strategy, Variant};
-pub use judge::{Behaviour, judge};
+pub use judge::{ExpectedBehaviour, judge};
 pub use minimize::minimize;
 pub use mutator::{Mutator, Options, Variants};
 pub use predicate::syn_pred;

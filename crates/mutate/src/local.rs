@@ -5,7 +5,7 @@
 //! variable holds a number from 0 to [`MASK`], every expression is one again, and loops count to a constant. Deliberately
 //! absent: writes to the program's own state, which is what the always-true blocks do.
 
-use crate::dice::Dice;
+use crate::dice::MutationDice;
 
 /// Largest value of a variable; products of two fit every type used.
 const MASK: u32 = 1023;
@@ -52,16 +52,16 @@ enum Around {
 }
 
 /// Makes a block that reads `inputs`, integers of the program that are initialized. Its names start with `prefix`.
-pub(crate) fn make(prefix: &str, inputs: &[String], calls: Calls, dice: &mut Dice) -> Local {
+pub(crate) fn make(prefix: &str, inputs: &[String], calls: Calls, dice: &mut MutationDice) -> Local {
     let structure = dice.chance(0.4).then(|| format!("{prefix}s"));
     let callee = (calls == Calls::NewFunction).then(|| Callee { name: format!("{prefix}f"), structure });
-    let function = callee.as_ref().map(|callee| Writer::new(prefix, "p", None, dice).function(callee));
-    let block = Writer::new(prefix, "v", callee, dice).block(inputs);
+    let function = callee.as_ref().map(|callee| LocalWriter::new(prefix, "p", None, dice).function(callee));
+    let block = LocalWriter::new(prefix, "v", callee, dice).block(inputs);
     Local { block, function }
 }
 
 /// Writes statements; knows which variables are in scope.
-struct Writer<'d> {
+struct LocalWriter<'d> {
     prefix: String,
     callee: Option<Callee>,
     /// In scope and assignable.
@@ -69,11 +69,11 @@ struct Writer<'d> {
     /// In scope and only to be read: counters of loops.
     counters: Vec<String>,
     named: u32,
-    dice: &'d mut Dice,
+    dice: &'d mut MutationDice,
 }
 
-impl<'d> Writer<'d> {
-    fn new(prefix: &str, part: &str, callee: Option<Callee>, dice: &'d mut Dice) -> Self {
+impl<'d> LocalWriter<'d> {
+    fn new(prefix: &str, part: &str, callee: Option<Callee>, dice: &'d mut MutationDice) -> Self {
         Self { prefix: format!("{prefix}{part}"), callee, variables: Vec::new(), counters: Vec::new(), named: 0, dice }
     }
 
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_makes_the_same_block() {
-        let text = |seed| make("x", &["a".to_owned()], Calls::NewFunction, &mut Dice::new(seed, 0)).block;
+        let text = |seed| make("x", &["a".to_owned()], Calls::NewFunction, &mut MutationDice::new(seed, 0)).block;
         assert_eq!(text(5), text(5));
         assert_ne!(text(5), text(6));
     }
@@ -357,7 +357,7 @@ mod tests {
         let mut functions = String::new();
         let mut blocks = String::new();
         for seed in 0..200 {
-            let made = make(&format!("x{seed}_"), &inputs, Calls::NewFunction, &mut Dice::new(seed, 9));
+            let made = make(&format!("x{seed}_"), &inputs, Calls::NewFunction, &mut MutationDice::new(seed, 9));
             functions += &made.function.map(|lines| lines.join("\n") + "\n").unwrap_or_default();
             blocks += &(made.block.join("\n") + "\n");
         }

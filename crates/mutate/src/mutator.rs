@@ -4,14 +4,14 @@
 //! a new chain starts at the seed. Since every insertion restores the state, the profile of the seed stays
 //! true for the whole chain, and one profiling run serves all variants.
 
-use crate::dice::Dice;
-use crate::insertion::{Change, Insertion, InsertionId, Strategy, Variant};
-use crate::judge::Behaviour;
+use crate::dice::MutationDice;
+use crate::insertion::{InsertedChange, Insertion, InsertionId, Strategy, Variant};
+use crate::judge::ExpectedBehaviour;
 use crate::point::{Point, points};
 use crate::profile::{Profile, Sampled, Visit, is_portable, profile};
 use crate::refusal::{MutateError, Refusal, refuse};
 use crate::sanitizer::Profiler;
-use crate::snippet::{Site, Snippet};
+use crate::snippet::{Snippet, SnippetSite};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -86,7 +86,7 @@ pub struct Variants {
     /// The profile they rest on.
     pub profile: Profile,
     /// What the seed does, and so what every variant must do.
-    pub expected: Arc<Behaviour>,
+    pub expected: Arc<ExpectedBehaviour>,
     /// Number of program points the program has.
     pub points: usize,
     /// CPU time of profiling (compiling and running the instrumented program).
@@ -94,7 +94,7 @@ pub struct Variants {
 }
 
 /// What all insertions into one program share.
-struct Ground<'a> {
+struct MutationGround<'a> {
     unit: &'a Unit,
     /// Prefix of names that occur nowhere in the program.
     prefix: String,
@@ -102,7 +102,7 @@ struct Ground<'a> {
     live: Vec<Strategy>,
 }
 
-impl Ground<'_> {
+impl MutationGround<'_> {
     /// The strategies for a point that is reached so many times.
     fn strategies_at(&self, visits: u64) -> Vec<Strategy> {
         self.live.iter().copied().filter(|s| *s != Strategy::Local || visits <= LOCAL_VISITS).collect()
@@ -137,7 +137,7 @@ impl Mutator {
         union.dedup();
         let sampled = union.iter().map(|&p| Sampled { point: points[p], lvalues: self.lvalues(&unit, &points[p], seed, p) }).collect();
         let profile = profile(&unit, program, sampled, &self.profiler)?;
-        let ground = Ground { unit: &unit, prefix: unused_prefix(unit.text()), live: self.live_strategies(program) };
+        let ground = MutationGround { unit: &unit, prefix: unused_prefix(unit.text()), live: self.live_strategies(program) };
         if !profile.visits.iter().any(|v| self.usable(&ground, &v.1)) {
             let line = points.first().map_or(1, |p| unit.line(p.span.start));
             let reason = "no program point can be mutated: none that was sampled ran with integers in scope (try another seed)".to_owned();
@@ -145,7 +145,7 @@ impl Mutator {
         }
         let visits: BTreeMap<usize, &(Point, Visit)> = union.iter().copied().zip(&profile.visits).collect();
         let by_round = self.synthesize(&ground, &rounds, &visits, seed);
-        let expected = Arc::new(Behaviour { output: profile.output.clone(), exit_code: profile.exit_code });
+        let expected = Arc::new(ExpectedBehaviour { output: profile.output.clone(), exit_code: profile.exit_code });
         let parent = hex(&Sha256::digest(program.source.as_bytes()));
         let origin = Arc::new(program.clone());
         let chain = self.options.chain.max(1);
@@ -160,7 +160,7 @@ impl Mutator {
 
     /// The points of every round.
     fn sample(&self, points: &[Point], n: usize, seed: u64) -> Vec<Vec<usize>> {
-        let mut dice = Dice::new(seed, 1);
+        let mut dice = MutationDice::new(seed, 1);
         let all: Vec<usize> = (0..points.len()).collect();
         let round = |_| {
             let mut chosen: Vec<usize> = all.iter().copied().filter(|_| dice.chance(self.options.sampling)).collect();
@@ -179,7 +179,7 @@ impl Mutator {
 
     /// What is recorded at a point: locals and parameters first, then globals by chance.
     fn lvalues(&self, unit: &Unit, point: &Point, seed: u64, number: usize) -> Vec<Lvalue> {
-        let mut dice = Dice::new(seed, 2 << 32 | number as u64);
+        let mut dice = MutationDice::new(seed, 2 << 32 | number as u64);
         let mut found = unit.integers_in_scope(point.span.start, PARTS_PER_VARIABLE);
         found.retain(is_portable);
         let (mut near, mut far): (Vec<Lvalue>, Vec<Lvalue>) = found.into_iter().partition(|l| l.reach != Reach::Global);
@@ -209,7 +209,7 @@ impl Mutator {
         live
     }
 
-    fn usable(&self, ground: &Ground<'_>, visit: &Visit) -> bool {
+    fn usable(&self, ground: &MutationGround<'_>, visit: &Visit) -> bool {
         match visit {
             Visit::Never => self.enabled(Strategy::Dead),
             Visit::Reached(visits, env) => !env.is_empty() && !ground.strategies_at(*visits).is_empty(),
@@ -219,7 +219,7 @@ impl Mutator {
     /// The insertions of every round.
     fn synthesize(
         &self,
-        ground: &Ground<'_>,
+        ground: &MutationGround<'_>,
         rounds: &[Vec<usize>],
         visits: &BTreeMap<usize, &(Point, Visit)>,
         seed: u64,
@@ -231,14 +231,14 @@ impl Mutator {
             let own = chosen.iter().copied().filter(|p| self.usable(ground, &visits[p].1));
             let mut insertions = Vec::new();
             for p in own {
-                let mut dice = Dice::new(seed, (4 + round as u64) << 32 | p as u64);
+                let mut dice = MutationDice::new(seed, (4 + round as u64) << 32 | p as u64);
                 if let Some(insertion) = self.insertion(ground, visits[&p], number, round as u32, &mut dice) {
                     insertions.push(insertion);
                     number += 1;
                 }
             }
             // Its own points gave nothing: it borrows one of another round's, so that no variant equals the one before.
-            let mut dice = Dice::new(seed, 3 << 32 | round as u64);
+            let mut dice = MutationDice::new(seed, 3 << 32 | round as u64);
             for _ in 0..BORROW_TRIES {
                 if !insertions.is_empty() {
                     break;
@@ -254,13 +254,13 @@ impl Mutator {
 
     fn insertion(
         &self,
-        ground: &Ground<'_>,
+        ground: &MutationGround<'_>,
         (point, visit): &(Point, Visit),
         number: u32,
         round: u32,
-        dice: &mut Dice,
+        dice: &mut MutationDice,
     ) -> Option<Insertion> {
-        let site = Site { unit: ground.unit, point, prefix: &ground.prefix, number };
+        let site = SnippetSite { unit: ground.unit, point, prefix: &ground.prefix, number };
         let Snippet { strategy, change, function } = match visit {
             Visit::Never => {
                 if dice.chance(DEAD_SKIPPED) {
@@ -282,9 +282,9 @@ impl Mutator {
             }
         };
         let changed = match &change {
-            Change::Before(text) => text.trim_end().to_owned(),
-            Change::Around(open, close) => format!("{}…{close}", open.trim_end()),
-            Change::Delete => String::new(),
+            InsertedChange::Before(text) => text.trim_end().to_owned(),
+            InsertedChange::Around(open, close) => format!("{}…{close}", open.trim_end()),
+            InsertedChange::Delete => String::new(),
         };
         let text = function.iter().map(|f| f.text.as_str()).chain([changed.as_str()]).collect();
         let line = ground.unit.line(point.span.start);

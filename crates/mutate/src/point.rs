@@ -12,12 +12,12 @@ pub struct Point {
     /// The function that the statement is in.
     pub function: NodeId,
     /// Whether it stands in a block, or alone as the body of something and needs braces to get company.
-    pub place: Place,
+    pub place: InsertionPlace,
 }
 
 /// Where a statement stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum InsertionPlace {
     /// Among others in a block.
     Block,
     /// Alone: the body of an `if`, a loop, a label.
@@ -36,9 +36,9 @@ fn point(unit: &Unit, id: NodeId) -> Option<Point> {
     let node = unit.node(id);
     let parent = node.parent?;
     let place = match unit.node(parent).kind {
-        NodeKind::Block => Place::Block,
+        NodeKind::Block => InsertionPlace::Block,
         NodeKind::Function(_) => return None,
-        ref kind if kind.is_statement() => Place::Alone,
+        ref kind if kind.is_statement() => InsertionPlace::Alone,
         _ => return None,
     };
     // The clauses of a `for` are its children too, and no statements to put code in front of.

@@ -1,6 +1,6 @@
 //! Synthesis of predicates with a given truth value (the paper's Algorithm 2).
 
-use crate::dice::Dice;
+use crate::dice::MutationDice;
 use crate::env::{Env, Slot};
 use crate::expr::{Expr, ValueSet, binary_set};
 use crate::synthesis::syn_expr;
@@ -14,7 +14,7 @@ const TRIES: usize = 12;
 
 /// Synthesizes a predicate that is `expected` for every state of a non-empty environment; `depth` is
 /// the number of logical operators on a path at most.
-pub fn syn_pred(env: &Env, expected: bool, depth: u32, dice: &mut Dice) -> Expr {
+pub fn syn_pred(env: &Env, expected: bool, depth: u32, dice: &mut MutationDice) -> Expr {
     if depth == 0 {
         return syn_atom(env, expected, dice);
     }
@@ -27,7 +27,7 @@ pub fn syn_pred(env: &Env, expected: bool, depth: u32, dice: &mut Dice) -> Expr 
 }
 
 /// A conjunction or a disjunction. `decided` is the value that one operand alone forces.
-fn junction(op: BinaryOp, env: &Env, expected: bool, depth: u32, dice: &mut Dice) -> Expr {
+fn junction(op: BinaryOp, env: &Env, expected: bool, depth: u32, dice: &mut MutationDice) -> Expr {
     let decided = op == BinaryOp::LogicalOr;
     let (left, right) = if expected != decided {
         (expected, expected)
@@ -43,7 +43,7 @@ fn junction(op: BinaryOp, env: &Env, expected: bool, depth: u32, dice: &mut Dice
 
 /// A comparison: of a variable with a constant (rule 1), of two variables (rule 2), or, beyond the paper,
 /// of a synthesized expression with a constant.
-fn syn_atom(env: &Env, expected: bool, dice: &mut Dice) -> Expr {
+fn syn_atom(env: &Env, expected: bool, dice: &mut MutationDice) -> Expr {
     let slot = env.slots[dice.below(env.slots.len())].clone();
     for _ in 0..TRIES {
         let (left, left_values) = match dice.below(4) {
@@ -69,7 +69,7 @@ fn variable(slot: &Slot) -> (Expr, ValueSet) {
 }
 
 /// A constant at or next to one of the values, of a type that compares without surprises.
-fn constant_near(values: &ValueSet, dice: &mut Dice) -> (Expr, ValueSet) {
+fn constant_near(values: &ValueSet, dice: &mut MutationDice) -> (Expr, ValueSet) {
     let numbers: Vec<i128> = values.numbers.iter().copied().collect();
     let near = numbers[dice.below(numbers.len())];
     let n = match dice.below(6) {
@@ -91,7 +91,7 @@ fn literal_type(ty: IntType) -> IntType {
 }
 
 /// `v != c` or `v == c` for a `c` that was never seen: right by construction.
-fn certain_atom(slot: &Slot, expected: bool, dice: &mut Dice) -> Expr {
+fn certain_atom(slot: &Slot, expected: bool, dice: &mut MutationDice) -> Expr {
     let (left, values) = variable(slot);
     let ty = literal_type(values.ty);
     let (low, high) = range(ty);

@@ -11,7 +11,7 @@
 //! tells first where values are worth recording, which changes the cost and not the profile.
 
 use crate::env::{Env, Slot};
-use crate::point::{Place, Point};
+use crate::point::{InsertionPlace, Point};
 use crate::refusal::{MutateError, Refusal};
 use crate::sanitizer::{FLAGS, PLAIN_FLAGS, Profiler};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +80,7 @@ pub(crate) fn is_portable(lvalue: &Lvalue) -> bool {
 
 /// Profiles a program at the given points.
 pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, profiler: &Profiler) -> Result<Profile, MutateError> {
-    let mut session = Session::open(unit, program, profiler)?;
+    let mut session = ProfileSession::open(unit, program, profiler)?;
     let many = sampled.iter().map(|s| s.lvalues.len()).sum::<usize>() > MANY_VALUES;
     let reached = match &profiler.gcc {
         Some(gcc) if many => session.count(gcc, &instrument(unit, &sampled, |_| false))?,
@@ -113,7 +113,7 @@ pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, pro
     }
     let records: Vec<&Record> = runs.iter().map(|run| &run.record).collect();
     let visits = merge(sampled, &records);
-    let Run { output, exit_code, .. } = runs.swap_remove(0);
+    let ProfiledRun { output, exit_code, .. } = runs.swap_remove(0);
     Ok(Profile { visits, output, exit_code, cpu: session.cpu })
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, pro
 const SOURCE_NAME: &str = "profiled.c";
 
 /// The builds and runs of one profile, and what they cost.
-struct Session<'s> {
+struct ProfileSession<'s> {
     unit: &'s Unit,
     program: &'s Program,
     profiler: &'s Profiler,
@@ -130,19 +130,19 @@ struct Session<'s> {
 }
 
 /// One good run of an instrumented program.
-struct Run {
+struct ProfiledRun {
     output: Vec<u8>,
     exit_code: i32,
     record: Record,
 }
 
-impl Run {
+impl ProfiledRun {
     fn behaves_as(&self, other: &Self) -> bool {
         (&self.output, self.exit_code) == (&other.output, other.exit_code)
     }
 }
 
-impl<'s> Session<'s> {
+impl<'s> ProfileSession<'s> {
     fn open(unit: &'s Unit, program: &'s Program, profiler: &'s Profiler) -> Result<Self, MutateError> {
         let scratch = Scratch::new().map_err(|source| MutateError::Io { path: std::env::temp_dir(), source })?;
         Ok(Self { unit, program, profiler, scratch, cpu: Duration::ZERO })
@@ -171,7 +171,7 @@ impl<'s> Session<'s> {
         }
     }
 
-    fn run(&mut self, binary: &str, name: &str) -> Result<Run, MutateError> {
+    fn run(&mut self, binary: &str, name: &str) -> Result<ProfiledRun, MutateError> {
         let record = self.scratch.join(name);
         let outcome = run_profiled(&self.scratch.join(binary), &record, self.profiler)?;
         self.cpu += outcome.cpu;
@@ -181,7 +181,7 @@ impl<'s> Session<'s> {
             let reason = "the program does not end by returning from `main` or calling `exit`";
             return Err(self.refusal(1, reason.to_owned()).into());
         }
-        Ok(Run { output: outcome.stdout, exit_code, record: read_record(&text) })
+        Ok(ProfiledRun { output: outcome.stdout, exit_code, record: read_record(&text) })
     }
 
     /// What a text that only counts reaches; `None` when it does not compile or ends badly, for which the sanitizer may have a
@@ -214,8 +214,8 @@ fn instrument(unit: &Unit, sampled: &[Sampled], wants_values: impl Fn(usize) -> 
             format!("{{ long long __tl_v[] = {{ {} }}; __tl_point({id}, __tl_v, {}); }} ", values.join(", "), values.len())
         };
         match sample.point.place {
-            Place::Block => edits.insert_before(sample.point.span.start, recorder),
-            Place::Alone => edits.wrap(sample.point.span, format!("{{ {recorder}"), " }"),
+            InsertionPlace::Block => edits.insert_before(sample.point.span.start, recorder),
+            InsertionPlace::Alone => edits.wrap(sample.point.span, format!("{{ {recorder}"), " }"),
         };
     }
     edits.apply(unit.text()).expect("insertions at statement borders fit the text they came from")

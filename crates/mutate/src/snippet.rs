@@ -1,11 +1,11 @@
 //! The strategies' templates (4.2, 4.4): what is put at a point, given what is known there.
 
 use crate::dead::{DeadScope, printer};
-use crate::dice::Dice;
+use crate::dice::MutationDice;
 use crate::env::{Env, Slot};
-use crate::insertion::{Change, NewFunction, Strategy};
+use crate::insertion::{InsertedChange, NewFunction, Strategy};
 use crate::local::{self, Calls};
-use crate::point::{Place, Point};
+use crate::point::{InsertionPlace, Point};
 use crate::predicate::syn_pred;
 use crate::synthesis::syn_expr;
 use trueline_ctree::{Access, NodeKind, Reach, Unit};
@@ -19,12 +19,12 @@ const MAX_TARGETS: usize = 3;
 /// What is done at a point.
 pub(crate) struct Snippet {
     pub(crate) strategy: Strategy,
-    pub(crate) change: Change,
+    pub(crate) change: InsertedChange,
     pub(crate) function: Option<NewFunction>,
 }
 
 /// What a snippet is made from.
-pub(crate) struct Site<'a> {
+pub(crate) struct SnippetSite<'a> {
     pub(crate) unit: &'a Unit,
     pub(crate) point: &'a Point,
     /// Prefix of names that occur nowhere in the program.
@@ -33,10 +33,10 @@ pub(crate) struct Site<'a> {
     pub(crate) number: u32,
 }
 
-impl Site<'_> {
+impl SnippetSite<'_> {
     /// Makes live code with one of the strategies; which one comes out may differ from the one asked for,
     /// where that does not apply.
-    pub(crate) fn live(&self, strategy: Strategy, env: &Env, dice: &mut Dice) -> Snippet {
+    pub(crate) fn live(&self, strategy: Strategy, env: &Env, dice: &mut MutationDice) -> Snippet {
         let (strategy, change) = match strategy {
             Strategy::Local => return self.local(env, dice),
             Strategy::Tg if self.can_guard() => (Strategy::Tg, self.guard(env, dice)),
@@ -49,7 +49,7 @@ impl Site<'_> {
         Snippet { strategy, change, function: None }
     }
 
-    fn local(&self, env: &Env, dice: &mut Dice) -> Snippet {
+    fn local(&self, env: &Env, dice: &mut MutationDice) -> Snippet {
         let inputs: Vec<String> = env.slots.iter().map(|s| s.path.clone()).collect();
         let place = self.place_of_function();
         let calls = if place.is_some() { Calls::NewFunction } else { Calls::Nothing };
@@ -75,7 +75,7 @@ impl Site<'_> {
         !matches!(self.unit.node(self.point.statement).kind, DeclStmt | Label(_) | Case | Default | Null)
     }
 
-    fn predicate(&self, env: &Env, expected: bool, dice: &mut Dice) -> String {
+    fn predicate(&self, env: &Env, expected: bool, dice: &mut MutationDice) -> String {
         let depth = dice.below(MAX_DEPTH + 1) as u32;
         let text = syn_pred(env, expected, depth, dice).to_string();
         // One pair of parentheses is the statement's own.
@@ -85,11 +85,11 @@ impl Site<'_> {
         }
     }
 
-    fn keyword(dice: &mut Dice) -> &'static str {
+    fn keyword(dice: &mut MutationDice) -> &'static str {
         if dice.flip() { "if" } else { "while" }
     }
 
-    fn false_block(&self, env: &Env, dice: &mut Dice) -> Change {
+    fn false_block(&self, env: &Env, dice: &mut MutationDice) -> InsertedChange {
         let head = format!("{} ({}) {{", Self::keyword(dice), self.predicate(env, false, dice));
         let mut lines = vec![head];
         lines.extend(DeadScope::at(self.unit, self.point).body(dice).into_iter().map(|l| format!("  {l}")));
@@ -97,19 +97,19 @@ impl Site<'_> {
         self.before(lines)
     }
 
-    fn guard(&self, env: &Env, dice: &mut Dice) -> Change {
+    fn guard(&self, env: &Env, dice: &mut MutationDice) -> InsertedChange {
         let indent = self.unit.indent(self.point.span.start);
         let predicate = self.predicate(env, true, dice);
         match self.point.place {
-            Place::Block => Change::Around(format!("if ({predicate}) {{\n{indent}  "), format!("\n{indent}}}")),
+            InsertionPlace::Block => InsertedChange::Around(format!("if ({predicate}) {{\n{indent}  "), format!("\n{indent}}}")),
             // An `else` that follows must not become the guard's.
-            Place::Alone => {
-                Change::Around(format!("{{\n{indent}  if ({predicate}) {{\n{indent}    "), format!("\n{indent}  }}\n{indent}}}"))
+            InsertionPlace::Alone => {
+                InsertedChange::Around(format!("{{\n{indent}  if ({predicate}) {{\n{indent}    "), format!("\n{indent}  }}\n{indent}}}"))
             }
         }
     }
 
-    fn true_block(&self, env: &Env, dice: &mut Dice) -> Option<Change> {
+    fn true_block(&self, env: &Env, dice: &mut MutationDice) -> Option<InsertedChange> {
         let writable: Vec<Slot> = env.slots.iter().filter(|s| s.access == Access::ReadWrite).cloned().collect();
         if writable.is_empty() {
             return None;
@@ -155,9 +155,9 @@ impl Site<'_> {
     }
 
     /// A change in a region that never runs.
-    pub(crate) fn dead(&self, dice: &mut Dice) -> Snippet {
+    pub(crate) fn dead(&self, dice: &mut MutationDice) -> Snippet {
         let change = if dice.flip() && self.can_delete() {
-            Change::Delete
+            InsertedChange::Delete
         } else {
             let copied = if dice.flip() { self.copied_statement(dice) } else { None };
             self.before(copied.map_or_else(|| DeadScope::at(self.unit, self.point).body(dice), |line| vec![line]))
@@ -184,7 +184,7 @@ impl Site<'_> {
     }
 
     /// A copy of another expression statement of the function whose names all mean the same here.
-    fn copied_statement(&self, dice: &mut Dice) -> Option<String> {
+    fn copied_statement(&self, dice: &mut MutationDice) -> Option<String> {
         let unit = self.unit;
         let visible = unit.names_in_scope(self.point.span.start);
         let inside = unit.descendants(self.point.function);
@@ -206,13 +206,13 @@ impl Site<'_> {
     }
 
     /// Lines in front of the statement, each on a line of its own.
-    fn before(&self, lines: Vec<String>) -> Change {
+    fn before(&self, lines: Vec<String>) -> InsertedChange {
         let indent = self.unit.indent(self.point.span.start);
         match self.point.place {
-            Place::Block => Change::Before(format!("{}\n{indent}", lines.join(&format!("\n{indent}")))),
-            Place::Alone => {
+            InsertionPlace::Block => InsertedChange::Before(format!("{}\n{indent}", lines.join(&format!("\n{indent}")))),
+            InsertionPlace::Alone => {
                 let inner = format!("\n{indent}  ");
-                Change::Around(format!("{{{inner}{}{inner}", lines.join(&inner)), format!("\n{indent}}}"))
+                InsertedChange::Around(format!("{{{inner}{}{inner}", lines.join(&inner)), format!("\n{indent}}}"))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Bottom-up synthesis of expressions without undefined behaviour (the paper's Algorithm 3).
 
-use crate::dice::Dice;
+use crate::dice::MutationDice;
 use crate::env::Env;
 use crate::expr::{Expr, ValueSet, binary_set, unary_set};
 use crate::value::{Value, range};
@@ -24,7 +24,7 @@ const ARITHMETIC_FIRST: f64 = 0.75;
 pub(crate) const LITERAL_TYPES: [IntType; 4] = [IntType::INT, IntType::UNSIGNED, IntType::LONG, IntType::UNSIGNED_LONG];
 
 /// Synthesizes a valid expression and returns it with its values.
-pub fn syn_expr(env: &Env, dice: &mut Dice) -> (Expr, ValueSet) {
+pub fn syn_expr(env: &Env, dice: &mut MutationDice) -> (Expr, ValueSet) {
     let mut worklist = leaves(env, dice);
     let mut unary_run = 0;
     while worklist.len() > 1 {
@@ -45,7 +45,7 @@ pub fn syn_expr(env: &Env, dice: &mut Dice) -> (Expr, ValueSet) {
     worklist.pop().expect("the worklist starts non-empty and shrinks to one")
 }
 
-fn leaves(env: &Env, dice: &mut Dice) -> Vec<(Expr, ValueSet)> {
+fn leaves(env: &Env, dice: &mut MutationDice) -> Vec<(Expr, ValueSet)> {
     let wanted = 1 + dice.below(MAX_LEAVES.min(env.slots.len().max(1)));
     let mut leaves: Vec<(Expr, ValueSet)> = dice
         .sample(&env.slots, wanted)
@@ -65,7 +65,7 @@ fn leaves(env: &Env, dice: &mut Dice) -> Vec<(Expr, ValueSet)> {
     leaves
 }
 
-fn grow_unary((expr, values): &(Expr, ValueSet), dice: &mut Dice) -> Option<(Expr, ValueSet)> {
+fn grow_unary((expr, values): &(Expr, ValueSet), dice: &mut MutationDice) -> Option<(Expr, ValueSet)> {
     if dice.chance(0.25) {
         let ty = *dice.pick(&IntType::ALL)?;
         let cast = Expr::Cast(ty, Box::new(expr.clone()));
@@ -78,7 +78,7 @@ fn grow_unary((expr, values): &(Expr, ValueSet), dice: &mut Dice) -> Option<(Exp
     ops.into_iter().find_map(grown)
 }
 
-fn grow_binary(left: (Expr, ValueSet), right: (Expr, ValueSet), dice: &mut Dice) -> (Expr, ValueSet) {
+fn grow_binary(left: (Expr, ValueSet), right: (Expr, ValueSet), dice: &mut MutationDice) -> (Expr, ValueSet) {
     let mut ops = BINARY;
     dice.shuffle(&mut ops);
     // Comparisons are always defined and would win too often: what is left of an expression is then one bit.
@@ -93,7 +93,7 @@ fn grow_binary(left: (Expr, ValueSet), right: (Expr, ValueSet), dice: &mut Dice)
 }
 
 /// A literal: mostly small, sometimes at a border of its type, sometimes any.
-pub(crate) fn random_constant(dice: &mut Dice) -> Value {
+pub(crate) fn random_constant(dice: &mut MutationDice) -> Value {
     let ty = LITERAL_TYPES[dice.below(LITERAL_TYPES.len())];
     let (low, high) = range(ty);
     let n = match dice.below(8) {

@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt::Write;
 use trueline_ctree::{BinaryOp, IntType, UnaryOp};
 use trueline_model::{Language, OptLevel};
-use trueline_mutate::{Dice, Env, Expr, Slot, Value, binary, convert, syn_expr, syn_pred, unary};
+use trueline_mutate::{Env, Expr, MutationDice, Slot, Value, binary, convert, syn_expr, syn_pred, unary};
 use trueline_toolchain::{CompileRequest, DebugInfo, Job, Limits, Scratch, find_compiler};
 
 /// One computation: its text in C, and what we say it is.
@@ -192,7 +192,7 @@ fn synthesized_expressions_and_predicates_have_the_values_we_computed() {
     let mut sources = Vec::new();
     for i in 0..count {
         let env = any_env().new_tree(&mut runner).unwrap().current();
-        let mut dice = Dice::new(i, 0);
+        let mut dice = MutationDice::new(i, 0);
         let (expr, values): (Expr, _) = syn_expr(&env, &mut dice);
         let fits: Vec<String> = values.numbers.iter().map(|n| format!("x == ({})0x{:x}ULL", values.ty.name(), *n as u64)).collect();
         let (yes, no) = (syn_pred(&env, true, 2, &mut dice), syn_pred(&env, false, 2, &mut dice));

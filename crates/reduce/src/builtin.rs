@@ -8,8 +8,8 @@
 //! Sanitizers cost more than everything else together. A quick one is asked at every step; the whole set looks at what a
 //! family of edits leaves. Should it refuse that, the family is done again with the whole set at every step.
 
-use crate::candidates::{Change, Family};
-use crate::{Progress, ReduceEnd, ReduceError, Reduced, Watch, count_lines};
+use crate::candidates::{Family, TreeChange};
+use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, count_lines};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -29,7 +29,7 @@ pub struct Builtin<'a> {
     pub watch: &'a Watch<'a>,
 }
 
-struct State {
+struct ReductionState {
     program: Program,
     /// The best that the whole validity judge has seen; what progress reports show.
     sure: Program,
@@ -51,12 +51,12 @@ impl Builtin<'_> {
         }
         trueline_ctree::parse(program).map_err(|e| ReduceError::Parse(e.to_string()))?;
         let original_lines = count_lines(&program.source);
-        let mut state = State { program: program.clone(), sure: program.clone(), original_lines, judged: 1, seen: HashSet::new() };
+        let mut state = ReductionState { program: program.clone(), sure: program.clone(), original_lines, judged: 1, seen: HashSet::new() };
         let end = self.rounds(&mut state)?;
         Ok(Reduced { text: state.sure.source, judged: state.judged, end })
     }
 
-    fn rounds(&self, state: &mut State) -> Result<ReduceEnd, ReduceError> {
+    fn rounds(&self, state: &mut ReductionState) -> Result<ReduceEnd, ReduceError> {
         loop {
             let before = state.program.source.clone();
             for family in Family::ALL {
@@ -71,7 +71,7 @@ impl Builtin<'_> {
     }
 
     /// One family of edits, and the whole validity judge's word on what it leaves.
-    fn family(&self, state: &mut State, family: Family) -> Result<ControlFlow<()>, ReduceError> {
+    fn family(&self, state: &mut ReductionState, family: Family) -> Result<ControlFlow<()>, ReduceError> {
         let mut flow = self.levels(state, family, self.quick)?;
         if state.program.source != state.sure.source {
             if self.validity.reject(&state.program)?.is_some() {
@@ -86,7 +86,7 @@ impl Builtin<'_> {
         Ok(flow)
     }
 
-    fn levels(&self, state: &mut State, family: Family, validity: &dyn Validity) -> Result<ControlFlow<()>, ReduceError> {
+    fn levels(&self, state: &mut ReductionState, family: Family, validity: &dyn Validity) -> Result<ControlFlow<()>, ReduceError> {
         let mut level = 0;
         loop {
             // What is kept always parses, or it would not have been kept.
@@ -102,9 +102,9 @@ impl Builtin<'_> {
     /// Applies as many of the changes as can be, in chunks of halving size, two candidates at a time.
     fn sweep(
         &self,
-        state: &mut State,
+        state: &mut ReductionState,
         family: Family,
-        changes: &[Change],
+        changes: &[TreeChange],
         validity: &dyn Validity,
     ) -> Result<ControlFlow<()>, ReduceError> {
         let base = state.program.source.clone();
@@ -117,7 +117,7 @@ impl Builtin<'_> {
                 for index in &accepted {
                     taken[*index] = true;
                 }
-                let progress = Progress {
+                let progress = ReduceProgress {
                     text: &state.sure.source,
                     lines: count_lines(&state.program.source),
                     from: state.original_lines,
@@ -136,9 +136,9 @@ impl Builtin<'_> {
     /// Tries two chunks at once and, when both may go, both together. Returns the changes now applied.
     fn try_pair(
         &self,
-        state: &mut State,
+        state: &mut ReductionState,
         base: &str,
-        changes: &[Change],
+        changes: &[TreeChange],
         (taken, chunks): (&[bool], &[&[usize]]),
         validity: &dyn Validity,
     ) -> Result<Vec<usize>, ReduceError> {
@@ -186,7 +186,7 @@ impl Builtin<'_> {
     }
 }
 
-fn apply<'c>(base: &str, changes: impl Iterator<Item = &'c Change>) -> Option<String> {
+fn apply<'c>(base: &str, changes: impl Iterator<Item = &'c TreeChange>) -> Option<String> {
     let mut edits = Edits::new();
     for (span, text) in changes.flat_map(|c| &c.edits) {
         edits.replace(*span, text.clone());
@@ -238,7 +238,7 @@ mod tests {
         let source = "typedef int myint;\nint g = 1, unused[4];\nstatic int helper(int a, int b) {\n  for (int i = 0; i < a; i++)\n    b += i;\n  return b;\n}\n\
                       void marker(int x) { g = x; }\n\nint main(void) {\n  myint k = helper(3, 4);\n  if (k > 2) {\n    while (k) {\n      marker(g);\n      k--;\n    }\n  } else {\n    k = 7;\n  }\n  return k ? helper(k, 2) : (k + 1);\n}\n";
         let steps = std::sync::atomic::AtomicUsize::new(0);
-        let watch = |_: &Progress<'_>| {
+        let watch = |_: &ReduceProgress<'_>| {
             steps.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             ControlFlow::Continue(())
         };
@@ -266,7 +266,7 @@ mod tests {
     fn what_the_quick_judge_lets_through_by_mistake_is_done_again() {
         let source = "int g;\nint guard;\nint unused;\nvoid marker(int x) {}\nint main(void) {\n  unused = 1;\n  switch (g) {\n  default: {\n    guard = 1;\n    {\n      marker(g);\n    }\n  }\n  }\n  return 0;\n}\n";
         let unsure = std::sync::atomic::AtomicUsize::new(0);
-        let watch = |progress: &Progress<'_>| {
+        let watch = |progress: &ReduceProgress<'_>| {
             unsure.fetch_add(usize::from(!progress.text.contains("guard")), std::sync::atomic::Ordering::Relaxed);
             ControlFlow::Continue(())
         };
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn an_interrupted_reduction_has_a_result() {
-        let watch = |_: &Progress<'_>| ControlFlow::Break(());
+        let watch = |_: &ReduceProgress<'_>| ControlFlow::Break(());
         let builtin = Builtin { interesting: &CallsMarker, validity: &AlwaysValid, quick: &AlwaysValid, watch: &watch };
         match builtin.reduce(&program("int g;\nint h;\nvoid marker(int x) {}\nint main(void) { marker(g); }\n")) {
             Err(ReduceError::Parse(reason)) if reason.contains("libclang") => println!("skipped: {reason}"),

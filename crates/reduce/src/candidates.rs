@@ -7,12 +7,12 @@ use trueline_ctree::{NodeKind, Removal, RemovalKind, Span, TokenKind, TypeKind, 
 
 /// One edit: these spans become these texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct TreeChange {
     /// Replacements that belong together.
     pub edits: Vec<(Span, String)>,
 }
 
-impl Change {
+impl TreeChange {
     pub(crate) fn one(span: Span, text: impl Into<String>) -> Self {
         Self { edits: vec![(span, text.into())] }
     }
@@ -127,10 +127,10 @@ impl Family {
     }
 
     /// The family's edits on one text, outermost level first; within a level nothing overlaps.
-    pub fn levels(self, unit: &Unit) -> Vec<Vec<Change>> {
+    pub fn levels(self, unit: &Unit) -> Vec<Vec<TreeChange>> {
         let of_kind = |kind: RemovalKind| {
             let wanted = unit.removals().into_iter().filter(|r: &Removal| r.kind == kind);
-            wanted.map(|r| Change::one(r.span, r.replacement)).collect::<Vec<_>>()
+            wanted.map(|r| TreeChange::one(r.span, r.replacement)).collect::<Vec<_>>()
         };
         let all = match self {
             Self::Unreachable => unreachable(unit),
@@ -162,9 +162,9 @@ impl Family {
 }
 
 /// Sorts edits into levels so that none of a level overlaps another of it.
-fn levels(mut all: Vec<Change>) -> Vec<Vec<Change>> {
+fn levels(mut all: Vec<TreeChange>) -> Vec<Vec<TreeChange>> {
     all.sort_by_key(|c| (c.span().start, std::cmp::Reverse(c.span().end)));
-    let mut levels: Vec<(usize, Vec<Change>)> = Vec::new();
+    let mut levels: Vec<(usize, Vec<TreeChange>)> = Vec::new();
     for change in all {
         let span = change.span();
         // The first level whose last edit ends before this one starts.
@@ -181,13 +181,13 @@ fn levels(mut all: Vec<Change>) -> Vec<Vec<Change>> {
 }
 
 /// True for the removal of a declaration statement.
-fn declares(unit: &Unit, change: &Change) -> bool {
+fn declares(unit: &Unit, change: &TreeChange) -> bool {
     let span = change.span();
     unit.nodes().any(|(_, node)| node.kind == NodeKind::DeclStmt && node.span == span)
 }
 
 /// True when no name that the statement declares is a word anywhere else.
-fn is_unused(unit: &Unit, change: &Change) -> bool {
+fn is_unused(unit: &Unit, change: &TreeChange) -> bool {
     let span = change.span();
     let inside = |s: Span| span.start <= s.start && s.end <= span.end;
     let declared = unit.nodes().filter(|(_, node)| inside(node.span)).filter_map(|(_, node)| match node.kind {
@@ -200,7 +200,7 @@ fn is_unused(unit: &Unit, change: &Change) -> bool {
 }
 
 /// What `main` does not lead to by any name. Names of members and locals count as well, so too much is kept, never too little.
-fn unreachable(unit: &Unit) -> Vec<Change> {
+fn unreachable(unit: &Unit) -> Vec<TreeChange> {
     const KEYWORDS: [&str; 18] = [
         "typedef", "struct", "union", "enum", "extern", "static", "const", "volatile", "signed", "unsigned", "char", "short", "int",
         "long", "float", "double", "void", "_Bool",
@@ -234,10 +234,10 @@ fn unreachable(unit: &Unit) -> Vec<Change> {
         }
     }
     let edits: Vec<(Span, String)> = groups.iter().zip(reached).filter(|(_, r)| !r).map(|(g, _)| (g.span, String::new())).collect();
-    if edits.is_empty() { Vec::new() } else { vec![Change { edits }] }
+    if edits.is_empty() { Vec::new() } else { vec![TreeChange { edits }] }
 }
 
-fn literals(unit: &Unit, text: &str) -> Vec<Change> {
+fn literals(unit: &Unit, text: &str) -> Vec<TreeChange> {
     let is_scalar = |id| {
         let node: &trueline_ctree::Node = unit.node(id);
         node.ty.is_some_and(|t| matches!(unit.ty(t).kind, TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer(_) | TypeKind::Enum(_)))
@@ -246,25 +246,25 @@ fn literals(unit: &Unit, text: &str) -> Vec<Change> {
     unit.nodes()
         .filter(|(id, node)| unit.is_text(*id) && node.kind.is_expression() && worthwhile(&node.kind) && is_scalar(*id))
         .filter(|(id, node)| node.span.len() > text.len() && unit.slice(*id) != text)
-        .map(|(_, node)| Change::one(node.span, text))
+        .map(|(_, node)| TreeChange::one(node.span, text))
         .collect()
 }
 
 /// Drops storage classes and qualifiers.
-fn specifiers(unit: &Unit) -> Vec<Change> {
+fn specifiers(unit: &Unit) -> Vec<TreeChange> {
     const WORDS: [&str; 7] = ["const", "volatile", "static", "register", "inline", "restrict", "extern"];
     let whole = Span::new(0, unit.text().len());
-    tokens(unit.text(), whole).filter(|t| WORDS.contains(&t.text)).map(|t| Change::one(t.span, "")).collect()
+    tokens(unit.text(), whole).filter(|t| WORDS.contains(&t.text)).map(|t| TreeChange::one(t.span, "")).collect()
 }
 
 /// Blocks become what they hold, `case` and `default` the statement behind them; where that is no C, or another program, the
 /// judges say so.
-fn blocks(unit: &Unit) -> Vec<Change> {
+fn blocks(unit: &Unit) -> Vec<TreeChange> {
     let is_body = |node: &trueline_ctree::Node| node.parent.is_some_and(|p| matches!(unit.node(p).kind, NodeKind::Function(_)));
     let change = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::Node)| match node.kind {
         NodeKind::Block if unit.is_text(id) && !is_body(node) && node.span.len() > 2 => {
             let inner = &unit.text()[node.span.start + 1..node.span.end - 1];
-            Some(Change {
+            Some(TreeChange {
                 edits: vec![
                     (Span::new(node.span.start, node.span.start + 1), " ".to_owned()),
                     (Span::new(node.span.end - 1, node.span.end), " ".to_owned()),
@@ -274,23 +274,23 @@ fn blocks(unit: &Unit) -> Vec<Change> {
         }
         NodeKind::Case | NodeKind::Default if unit.is_text(id) => {
             let statement = unit.node(*node.children.last()?).span;
-            Some(Change::one(Span::new(node.span.start, statement.start), ""))
+            Some(TreeChange::one(Span::new(node.span.start, statement.start), ""))
         }
         _ => None,
     };
     unit.nodes().filter_map(change).collect()
 }
 
-fn parentheses(unit: &Unit) -> Vec<Change> {
+fn parentheses(unit: &Unit) -> Vec<TreeChange> {
     let paren = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::Node)| {
         (node.kind == NodeKind::Paren && unit.is_text(id) && node.span.len() > 2)
-            .then(|| Change::one(node.span, format!(" {} ", &unit.text()[node.span.start + 1..node.span.end - 1])))
+            .then(|| TreeChange::one(node.span, format!(" {} ", &unit.text()[node.span.start + 1..node.span.end - 1])))
     };
     unit.nodes().filter_map(paren).collect()
 }
 
 /// Members of structures and unions, each up to its semicolon.
-fn members(text: &str) -> Vec<Change> {
+fn members(text: &str) -> Vec<TreeChange> {
     let all: Vec<_> = tokens(text, Span::new(0, text.len())).collect();
     let mut changes = Vec::new();
     for (index, _) in all.iter().enumerate().filter(|(_, t)| matches!(t.text, "struct" | "union")) {
@@ -303,7 +303,7 @@ fn members(text: &str) -> Vec<Change> {
                 "{" | "(" | "[" => depth += 1,
                 "}" | ")" | "]" => depth = depth.saturating_sub(1),
                 ";" if depth == 0 => {
-                    changes.push(Change::one(Span::new(start, token.span.end), ""));
+                    changes.push(TreeChange::one(Span::new(start, token.span.end), ""));
                     start = token.span.end;
                 }
                 _ => {}

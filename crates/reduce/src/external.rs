@@ -1,6 +1,6 @@
 //! cvise and creduce, driven through a generated `interesting.sh` in a directory of their own.
 
-use crate::{Progress, ReduceEnd, ReduceError, Reduced, Watch, count_lines};
+use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, count_lines};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -69,7 +69,7 @@ impl<'a> External<'a> {
             if let Some(text) = improved(&file, &best) {
                 best = text;
             }
-            let progress = Progress { text: &best, lines: count_lines(&best), from, judged: 0, phase: self.tool.kind.program() };
+            let progress = ReduceProgress { text: &best, lines: count_lines(&best), from, judged: 0, phase: self.tool.kind.program() };
             let flow = (self.watch)(&progress);
             stopped = flow.is_break();
             flow
@@ -78,7 +78,7 @@ impl<'a> External<'a> {
             best = text;
         }
         let lines = count_lines(&best);
-        let _ = (self.watch)(&Progress { text: &best, lines, from, judged: 0, phase: self.tool.kind.program() });
+        let _ = (self.watch)(&ReduceProgress { text: &best, lines, from, judged: 0, phase: self.tool.kind.program() });
         match outcome.exit {
             Exit::Code(0) => Ok(Reduced { text: best, judged: 0, end: ReduceEnd::Finished }),
             Exit::Stopped | Exit::TimedOut => Ok(Reduced { text: best, judged: 0, end: ReduceEnd::Interrupted }),
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn cvise_and_creduce_reduce_a_copy_with_the_given_script() {
         let script = "#!/bin/sh\ngcc -w -c p.c -o /dev/null 2>/dev/null && grep -q main p.c && grep -q unused p.c\n";
-        let watch = |_: &Progress<'_>| ControlFlow::Continue(());
+        let watch = |_: &ReduceProgress<'_>| ControlFlow::Continue(());
         for tool in [ExternalTool::Cvise] {
             let external = match External::find(tool, script, 2, Duration::from_secs(120), &watch) {
                 Ok(external) => external,
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_interesting_is_refused_before_the_tool_starts() {
-        let watch = |_: &Progress<'_>| ControlFlow::Continue(());
+        let watch = |_: &ReduceProgress<'_>| ControlFlow::Continue(());
         match External::find(ExternalTool::Cvise, "#!/bin/sh\necho boring\nexit 1\n", 1, Duration::from_secs(60), &watch) {
             Err(error) => println!("skipped: {error}"),
             Ok(external) => {

@@ -1,11 +1,11 @@
 //! Edits that change how a program is laid out and nothing else: comments, directives, broken lines, spaces. They come last,
 //! and the judges look at each as at any other, since a fault may hang on lines.
 
-use crate::candidates::Change;
+use crate::candidates::TreeChange;
 use trueline_ctree::{NodeKind, Span, Unit, tokens};
 
 /// Comments, which stand between tokens; directives do too and are left alone.
-pub(crate) fn comments(text: &str) -> Vec<Change> {
+pub(crate) fn comments(text: &str) -> Vec<TreeChange> {
     let mut changes = Vec::new();
     let mut gap = 0;
     let ends = tokens(text, Span::new(0, text.len())).map(|t| (t.span.start, t.span.end));
@@ -26,7 +26,7 @@ pub(crate) fn comments(text: &str) -> Vec<Change> {
                 };
                 continue;
             };
-            changes.push(Change::one(Span::new(at, at + length), " "));
+            changes.push(TreeChange::one(Span::new(at, at + length), " "));
             at += length;
         }
         gap = next;
@@ -35,12 +35,12 @@ pub(crate) fn comments(text: &str) -> Vec<Change> {
 }
 
 /// Lines of a directive.
-pub(crate) fn directives(text: &str) -> Vec<Change> {
+pub(crate) fn directives(text: &str) -> Vec<TreeChange> {
     let mut offset = 0;
     let mut changes = Vec::new();
     for line in text.split_inclusive('\n') {
         if line.trim_start().starts_with('#') {
-            changes.push(Change::one(Span::new(offset, offset + line.len()), ""));
+            changes.push(TreeChange::one(Span::new(offset, offset + line.len()), ""));
         }
         offset += line.len();
     }
@@ -53,7 +53,7 @@ const LONGEST_LINE: usize = 100;
 const SHORT: usize = 80;
 
 /// Blank lines, lone braces that fit on the line before, and lines in the middle of something.
-pub(crate) fn lines(text: &str) -> Vec<Change> {
+pub(crate) fn lines(text: &str) -> Vec<TreeChange> {
     let mut changes = Vec::new();
     let mut offset = 0;
     let mut before = "";
@@ -62,9 +62,9 @@ pub(crate) fn lines(text: &str) -> Vec<Change> {
         let is_plain = |line: &str| !line.starts_with('#') && !line.contains("//");
         let goes_on = !before.is_empty() && !before.ends_with([';', '{', '}', ':']) && before.len() + trimmed.len() < LONGEST_LINE;
         // From the newline before it: `f()` + newline + `{` becomes `f() {`.
-        let joined = || Change::one(Span::new(offset - 1, offset + line.find(trimmed).unwrap_or(0)), " ");
+        let joined = || TreeChange::one(Span::new(offset - 1, offset + line.find(trimmed).unwrap_or(0)), " ");
         if trimmed.is_empty() {
-            changes.push(Change::one(Span::new(offset, offset + line.len()), ""));
+            changes.push(TreeChange::one(Span::new(offset, offset + line.len()), ""));
         } else if offset > 0 && is_plain(before) && is_plain(trimmed) && (goes_on || matches!(trimmed, "{" | "}" | ";" | "};")) {
             changes.push(joined());
         }
@@ -75,7 +75,7 @@ pub(crate) fn lines(text: &str) -> Vec<Change> {
 }
 
 /// Functions of at most one statement and declarations with at most two members, each on one line where it fits.
-pub(crate) fn short(unit: &Unit) -> Vec<Change> {
+pub(crate) fn short(unit: &Unit) -> Vec<TreeChange> {
     let text = unit.text();
     let change = |group: &trueline_ctree::Group| {
         let slice = &text[group.span.range()];
@@ -84,13 +84,13 @@ pub(crate) fn short(unit: &Unit) -> Vec<Change> {
         // Spaces count inside quotes, and a directive or comment needs its line.
         let is_plain = !slice.contains(['"', '\'', '#']) && !slice.contains("//") && slice.matches(';').count() <= most;
         let joined = slice.split_whitespace().collect::<Vec<_>>().join(" ");
-        (is_plain && slice.contains('\n') && joined.len() <= SHORT).then(|| Change::one(group.span, joined))
+        (is_plain && slice.contains('\n') && joined.len() <= SHORT).then(|| TreeChange::one(group.span, joined))
     };
     unit.groups().iter().filter_map(change).collect()
 }
 
 /// Runs of spaces become one, and those beside brackets, before commas and at ends of lines go.
-pub(crate) fn spaces(text: &str) -> Vec<Change> {
+pub(crate) fn spaces(text: &str) -> Vec<TreeChange> {
     let all: Vec<_> = tokens(text, Span::new(0, text.len())).collect();
     let edits: Vec<(Span, String)> = all
         .windows(2)
@@ -109,14 +109,14 @@ pub(crate) fn spaces(text: &str) -> Vec<Change> {
             (new != old).then_some((gap, new))
         })
         .collect();
-    if edits.is_empty() { Vec::new() } else { vec![Change { edits }] }
+    if edits.is_empty() { Vec::new() } else { vec![TreeChange { edits }] }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn with(text: &str, changes: &[Change]) -> String {
+    fn with(text: &str, changes: &[TreeChange]) -> String {
         let mut edits: Vec<_> = changes.iter().flat_map(|c| &c.edits).collect();
         edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
         edits.into_iter().fold(text.to_owned(), |mut text, (span, new)| {

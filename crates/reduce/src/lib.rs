@@ -23,7 +23,7 @@ use trueline_model::SeamError;
 
 /// A state of the reduction worth keeping.
 #[derive(Clone, Debug)]
-pub struct Progress<'a> {
+pub struct ReduceProgress<'a> {
     /// The best text so far.
     pub text: &'a str,
     /// Lines that are not blank.
@@ -37,7 +37,7 @@ pub struct Progress<'a> {
 }
 
 /// Is told of progress; `Break` ends the reduction in good order with the best so far.
-pub type Watch<'a> = dyn Fn(&Progress<'_>) -> ControlFlow<()> + Sync + 'a;
+pub type Watch<'a> = dyn Fn(&ReduceProgress<'_>) -> ControlFlow<()> + Sync + 'a;
 
 /// A finished (or interrupted) reduction.
 #[derive(Clone, Debug, PartialEq, Eq)]

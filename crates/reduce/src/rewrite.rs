@@ -1,12 +1,12 @@
 //! Edits in several places that belong together: a parameter and its arguments, a prototype and its definition, a typedef
 //! and its uses, a local and the one place that reads it.
 
-use crate::candidates::Change;
+use crate::candidates::TreeChange;
 use std::collections::BTreeMap;
 use trueline_ctree::{NodeKind, Span, TokenKind, Unit, tokens};
 
 /// Takes a parameter out of a function and its argument out of every call.
-pub(crate) fn parameters(unit: &Unit) -> Vec<Change> {
+pub(crate) fn parameters(unit: &Unit) -> Vec<TreeChange> {
     let mut changes = Vec::new();
     let mut by_name: BTreeMap<&str, Vec<Vec<Span>>> = BTreeMap::new();
     for (id, node) in unit.nodes() {
@@ -29,7 +29,7 @@ pub(crate) fn parameters(unit: &Unit) -> Vec<Change> {
                 let spans: Vec<Span> = call.arguments.iter().map(|a| unit.node(*a).span).collect();
                 edits.push((with_comma(&spans, index), String::new()));
             }
-            changes.push(Change { edits });
+            changes.push(TreeChange { edits });
         }
     }
     changes
@@ -47,7 +47,7 @@ fn with_comma(spans: &[Span], index: usize) -> Span {
 }
 
 /// Puts the definition of a function where its prototype stands.
-pub(crate) fn prototypes(unit: &Unit) -> Vec<Change> {
+pub(crate) fn prototypes(unit: &Unit) -> Vec<TreeChange> {
     let groups = unit.groups();
     // Functions that are declared alone: the name, and whether this is the definition.
     let functions: Vec<(Span, &str, bool)> = groups
@@ -63,13 +63,13 @@ pub(crate) fn prototypes(unit: &Unit) -> Vec<Change> {
     let definition_of = |name: &str, after: usize| functions.iter().find(|(span, n, whole)| *whole && *n == name && span.start >= after);
     let moved = functions.iter().filter(|(_, _, is_definition)| !is_definition).filter_map(|(prototype, name, _)| {
         let (definition, ..) = definition_of(name, prototype.end)?;
-        Some(Change { edits: vec![(*prototype, unit.text()[definition.range()].to_owned()), (*definition, String::new())] })
+        Some(TreeChange { edits: vec![(*prototype, unit.text()[definition.range()].to_owned()), (*definition, String::new())] })
     });
     moved.collect()
 }
 
 /// Writes out what a typedef stands for, and takes it away.
-pub(crate) fn typedefs(unit: &Unit) -> Vec<Change> {
+pub(crate) fn typedefs(unit: &Unit) -> Vec<TreeChange> {
     let text = unit.text();
     let mut changes = Vec::new();
     for group in unit.groups() {
@@ -83,13 +83,13 @@ pub(crate) fn typedefs(unit: &Unit) -> Vec<Change> {
         let mut edits = vec![(group.span, String::new())];
         let whole = Span::new(group.span.end, text.len());
         edits.extend(tokens(text, whole).filter(|t| t.kind == TokenKind::Word && t.text == name).map(|t| (t.span, meaning.to_owned())));
-        changes.push(Change { edits });
+        changes.push(TreeChange { edits });
     }
     changes
 }
 
 /// Writes the initializer of a local where the local is read, if that is one place, and takes the declaration away.
-pub(crate) fn substitutes(unit: &Unit) -> Vec<Change> {
+pub(crate) fn substitutes(unit: &Unit) -> Vec<TreeChange> {
     let text = unit.text();
     let mut mentions: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
     for token in tokens(text, Span::new(0, text.len())).filter(|t| t.kind == TokenKind::Word) {
@@ -102,7 +102,7 @@ pub(crate) fn substitutes(unit: &Unit) -> Vec<Change> {
         // The name may stand for something else elsewhere; with two mentions in all it does not.
         let [_, read] = mentions.get(unit.decl(decl).name.as_str())?.as_slice() else { return None };
         let is_wanted = node.kind == NodeKind::DeclStmt && unit.is_text(id) && !init.starts_with('{') && read.start >= node.span.end;
-        is_wanted.then(|| Change { edits: vec![(node.span, String::new()), (*read, format!("({init})"))] })
+        is_wanted.then(|| TreeChange { edits: vec![(node.span, String::new()), (*read, format!("({init})"))] })
     };
     unit.nodes().filter_map(change).collect()
 }

@@ -10,4 +10,4 @@ mod table;
 pub use explanation::passes_of;
 use explanation::{explanation_lines, read_explanation};
 pub use html::{ReportError, write_html};
-pub use table::{Row, Table, table_of};
+pub use table::{Table, TableRow, table_of};

@@ -7,7 +7,7 @@ use trueline_store::{LevelCount, Store, StoreError};
 
 /// One compiler at one level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct TableRow {
     /// Family and version of the compiler.
     pub compiler: String,
     /// The level it was run at.
@@ -22,7 +22,7 @@ pub struct Table {
     /// Kinds of fault, the paper's four first; others only where something was found.
     pub columns: Vec<String>,
     /// Rows in the order compilers and levels are listed everywhere.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
 }
 
 /// The four of the paper are always shown, also when empty.
@@ -64,7 +64,7 @@ fn build(counts: &[LevelCount]) -> Table {
             cells[at] = (count.findings, count.distinct);
         }
     }
-    let rows = rows.into_iter().map(|((compiler, _, opt), cells)| Row { compiler, opt, cells }).collect();
+    let rows = rows.into_iter().map(|((compiler, _, opt), cells)| TableRow { compiler, opt, cells }).collect();
     Table { columns, rows }
 }
 

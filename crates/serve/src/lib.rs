@@ -14,7 +14,7 @@ mod workshop;
 
 use page::Pages;
 use parking_lot::Mutex;
-use request::{Target, target_of};
+use request::{PageTarget, target_of};
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -94,14 +94,16 @@ impl Server {
         let host = request.headers().iter().find(|h| h.field.equiv("Host")).map(|h| h.value.as_str());
         let mut pages = self.pages.lock();
         let result = match target_of(request.method(), host, request.url(), self.reach) {
-            Target::Live => pages.live().map(|body| (200, "application/json", body)),
-            Target::Script => Ok((200, "text/javascript", page::LIVE_SCRIPT.as_bytes().to_vec())),
-            Target::Page(name) => pages.read(&name).map(|page| match page {
+            PageTarget::Live => pages.live().map(|body| (200, "application/json", body)),
+            PageTarget::Script => Ok((200, "text/javascript", page::LIVE_SCRIPT.as_bytes().to_vec())),
+            PageTarget::Page(name) => pages.read(&name).map(|page| match page {
                 Some((kind, body)) => (200, kind, body),
                 None => (404, "text/plain", b"no such page\n".to_vec()),
             }),
-            Target::View(id, view) => Ok((200, "text/html; charset=utf-8", self.workshop.page(&self.db, id, view).as_bytes().to_vec())),
-            Target::Refused(status, reason) => Ok((status, "text/plain", format!("{reason}\n").into_bytes())),
+            PageTarget::PageView(id, view) => {
+                Ok((200, "text/html; charset=utf-8", self.workshop.page(&self.db, id, view).as_bytes().to_vec()))
+            }
+            PageTarget::Refused(status, reason) => Ok((status, "text/plain", format!("{reason}\n").into_bytes())),
         };
         let (status, kind, body) = result.unwrap_or_else(|e| (500, "text/plain", format!("{e}\n").into_bytes()));
         let mut response = Response::from_data(body).with_status_code(status);

@@ -14,14 +14,14 @@ use trueline_toolchain::{CompileRequest, Exit, Job, Limits, Scratch, find_compil
 
 /// What can be asked about a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum View {
+pub(crate) enum PageView {
     /// Wrong debug-location updates with their control-flow graphs.
     Updates,
     /// Variables per address, before and after a repair.
     Repair,
 }
 
-impl View {
+impl PageView {
     /// The view of a file name below a finding.
     pub(crate) fn of(name: &str) -> Option<Self> {
         match name {
@@ -33,7 +33,7 @@ impl View {
 }
 
 #[derive(Clone)]
-enum State {
+enum PageState {
     Making,
     Made(Arc<String>),
 }
@@ -41,7 +41,7 @@ enum State {
 /// Pages are made one at a time, so that a curious reader does not take the cores from the hunt.
 #[derive(Clone, Default)]
 pub(crate) struct Workshop {
-    pages: Arc<Mutex<HashMap<(FindingId, View), State>>>,
+    pages: Arc<Mutex<HashMap<(FindingId, PageView), PageState>>>,
     bench: Arc<Mutex<()>>,
 }
 
@@ -50,22 +50,22 @@ const KEPT: usize = 200;
 
 impl Workshop {
     /// The page, or one that says to wait for it.
-    pub(crate) fn page(&self, db: &Path, id: FindingId, view: View) -> Arc<String> {
+    pub(crate) fn page(&self, db: &Path, id: FindingId, view: PageView) -> Arc<String> {
         let mut pages = self.pages.lock();
         match pages.get(&(id, view)) {
-            Some(State::Made(page)) => return Arc::clone(page),
-            Some(State::Making) => {}
+            Some(PageState::Made(page)) => return Arc::clone(page),
+            Some(PageState::Making) => {}
             None => {
                 if pages.len() >= KEPT {
-                    pages.retain(|_, state| matches!(state, State::Making));
+                    pages.retain(|_, state| matches!(state, PageState::Making));
                 }
-                pages.insert((id, view), State::Making);
+                pages.insert((id, view), PageState::Making);
                 let (this, db) = (self.clone(), db.to_owned());
                 std::thread::spawn(move || {
                     let turn = this.bench.lock();
                     let page = make(&db, id, view).unwrap_or_else(|reason| note(id, "There is no such page for this finding", &reason, ""));
                     drop(turn);
-                    this.pages.lock().insert((id, view), State::Made(Arc::new(page)));
+                    this.pages.lock().insert((id, view), PageState::Made(Arc::new(page)));
                 });
             }
         }
@@ -89,7 +89,7 @@ fn note(id: FindingId, title: &str, text: &str, head: &str) -> String {
 }
 
 /// Makes a page, or says why there is none.
-fn make(db: &Path, id: FindingId, view: View) -> Result<String, String> {
+fn make(db: &Path, id: FindingId, view: PageView) -> Result<String, String> {
     let text = |e: &dyn std::fmt::Display| e.to_string();
     let store = Store::open_existing(db).map_err(|e| text(&e))?;
     let record = store.findings().map_err(|e| text(&e))?.into_iter().find(|f| f.id == id).ok_or("there is no such finding")?;
@@ -106,14 +106,14 @@ fn make(db: &Path, id: FindingId, view: View) -> Result<String, String> {
     let myself = std::env::current_exe().map_err(|e| text(&e))?;
     let mut job = Job::new(myself);
     job = match view {
-        View::Updates => {
+        PageView::Updates => {
             if finding.compiler.kind != CompilerKind::Clang {
                 return Err(format!("this is about LLVM's passes, and the finding is of {}", finding.compiler));
             }
             job = job.arg("passes").arg(&source).arg("--cc").arg(&compiler.id.path).arg(format!("--opt={opt}"));
             job.arg("--opt-tool").arg(format!("opt-{}", compiler.major()))
         }
-        View::Repair => {
+        PageView::Repair => {
             let binary = scratch.join("program");
             let request = CompileRequest::new(&source, Language::C, finding.opt, &binary).flags(program.cflags.iter().cloned());
             compiler.compile(&request).map_err(|e| text(&e))?;

@@ -66,7 +66,7 @@ pub enum TaskState {
 
 /// Counts over all tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct ArrayProgress {
     /// How many tasks wait in the queue.
     pub pending: usize,
     /// Tasks on a node.
@@ -145,7 +145,7 @@ impl Array {
         (1..=self.shards).map(|shard| self.directory.join(format!("shard-{shard}.db"))).filter(|path| path.exists()).collect()
     }
 
-    /// Event streams of all tasks that have started, for progress in more detail than [`Progress`].
+    /// Event streams of all tasks that have started, for progress in more detail than [`ArrayProgress`].
     pub fn event_files(&self) -> Vec<PathBuf> {
         (1..=self.shards).map(|shard| self.directory.join(format!("shard-{shard}.jsonl"))).filter(|path| path.exists()).collect()
     }
@@ -183,7 +183,7 @@ impl Array {
         &mut self,
         interval: Duration,
         stop: &AtomicBool,
-        mut progress: impl FnMut(&Self, Progress),
+        mut progress: impl FnMut(&Self, ArrayProgress),
     ) -> Result<Following, ArrayError> {
         // A task between two states of the queue looks lost for a moment: believe it the second time.
         let mut suspects: Vec<u32> = Vec::new();
@@ -192,7 +192,7 @@ impl Array {
             let of = |wanted: TaskState| states.iter().filter(|(_, s)| **s == wanted).map(|(shard, _)| *shard).collect::<Vec<_>>();
             let lost = of(TaskState::Lost);
             let (again, first): (Vec<u32>, Vec<u32>) = lost.into_iter().partition(|shard| suspects.contains(shard));
-            let counts = Progress {
+            let counts = ArrayProgress {
                 pending: of(TaskState::Pending).len() + again.len() + first.len(),
                 running: of(TaskState::Running).len(),
                 done: of(TaskState::Done).len(),

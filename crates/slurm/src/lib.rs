@@ -10,5 +10,5 @@ mod array;
 mod queue;
 mod script;
 
-pub use array::{Array, ArrayError, ArraySpec, Following, Progress};
+pub use array::{Array, ArrayError, ArrayProgress, ArraySpec, Following};
 pub use queue::{JobId, QueueError};

@@ -139,7 +139,7 @@ pub struct Job {
     stdin_from: Option<Arc<OwnedFd>>,
     limits: Limits,
     confinement: Confinement,
-    layout: Layout,
+    layout: AddressLayout,
 }
 
 impl Job {
@@ -155,7 +155,7 @@ impl Job {
             stdin_from: None,
             limits: Limits::default(),
             confinement: Confinement::default(),
-            layout: Layout::Usual,
+            layout: AddressLayout::Usual,
         }
     }
 
@@ -179,14 +179,14 @@ impl Job {
 
     /// Lets the kernel choose another address-space layout for each traced run.
     pub fn randomized(mut self) -> Self {
-        self.layout = Layout::Random;
+        self.layout = AddressLayout::Random;
         self
     }
 
     /// Gives it the same address-space layout in every run, so that what depends on addresses (hash tables
     /// of pointers, say) repeats itself.
     pub fn fixed_layout(mut self) -> Self {
-        self.layout = Layout::Fixed;
+        self.layout = AddressLayout::Fixed;
         self
     }
 
@@ -263,7 +263,7 @@ impl Job {
         }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
-        let group = Group(child.id() as i32);
+        let group = ProcessGroup(child.id() as i32);
         let stdout = child.stdout.take().expect("piped");
         let stderr = child.stderr.take().expect("piped");
         if let Some(mut pipe) = child.stdin.take() {
@@ -305,7 +305,7 @@ impl Job {
         let mut command = self.command(Tracing::On)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
-        let group = Group(child.id() as i32);
+        let group = ProcessGroup(child.id() as i32);
         let watchdog = Watchdog::start(group, self.limits.wall);
         Ok(Traced { pid: child.id() as i32, group, watchdog: Some(watchdog) })
     }
@@ -350,14 +350,21 @@ enum Tracing {
 
 /// Whether a program's address space is the same in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
+enum AddressLayout {
     /// The same when traced, the kernel's choice otherwise.
     Usual,
     Fixed,
     Random,
 }
 
-fn prepare_child(limits: &Limits, processes: u64, parent: i32, tracing: Tracing, layout: Layout, cell: Option<&Cell>) -> io::Result<()> {
+fn prepare_child(
+    limits: &Limits,
+    processes: u64,
+    parent: i32,
+    tracing: Tracing,
+    layout: AddressLayout,
+    cell: Option<&Cell>,
+) -> io::Result<()> {
     // SAFETY: plain system calls on integers and one stack-allocated struct; see `Job::command`.
     unsafe {
         if libc::setsid() < 0 {
@@ -380,7 +387,7 @@ fn prepare_child(limits: &Limits, processes: u64, parent: i32, tracing: Tracing,
         if let Some(memory) = limits.memory {
             set_limit(libc::RLIMIT_AS, memory, memory)?;
         }
-        if layout == Layout::Fixed || (layout == Layout::Usual && tracing == Tracing::On) {
+        if layout == AddressLayout::Fixed || (layout == AddressLayout::Usual && tracing == Tracing::On) {
             libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
         }
         if tracing == Tracing::On && libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) < 0 {
@@ -416,7 +423,7 @@ fn set_limit(resource: libc::__rlimit_resource_t, soft: u64, hard: u64) -> io::R
 #[derive(Debug)]
 pub struct Traced {
     pid: i32,
-    group: Group,
+    group: ProcessGroup,
     watchdog: Option<Watchdog>,
 }
 
@@ -447,7 +454,7 @@ const DYING: Duration = Duration::from_secs(5);
 
 /// Reaps what is left of a killed group. Each traced thread has to be waited for by itself, and the leader reports its end only
 /// after all others are gone, so that waiting for the leader alone would never end.
-fn reap(group: Group) {
+fn reap(group: ProcessGroup) {
     let started = Instant::now();
     while started.elapsed() < DYING {
         let mut status = 0;
@@ -464,9 +471,9 @@ fn reap(group: Group) {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Group(i32);
+struct ProcessGroup(i32);
 
-impl Group {
+impl ProcessGroup {
     fn kill(self) {
         // SAFETY: kill on a process group that this crate created; no memory is touched.
         unsafe {
@@ -484,7 +491,7 @@ struct Watchdog {
 }
 
 impl Watchdog {
-    fn start(group: Group, wall: Duration) -> Self {
+    fn start(group: ProcessGroup, wall: Duration) -> Self {
         let (cancel, cancelled) = mpsc::channel::<()>();
         let fired = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&fired);

@@ -25,11 +25,11 @@ static RECIPES: LazyLock<Mutex<HashMap<Key, Option<Arc<Recipe>>>>> = LazyLock::n
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Recipe {
     linker: PathBuf,
-    words: Vec<Word>,
+    words: Vec<LinkWord>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Word {
+enum LinkWord {
     Plain(String),
     Object,
     Output,
@@ -60,9 +60,9 @@ impl Recipe {
     pub(crate) fn job(&self, object: &Path, output: &Path, limits: Limits) -> Job {
         let start = Job::new(&self.linker).limits(limits);
         self.words.iter().fold(start, |job, word| match word {
-            Word::Plain(text) => job.arg(text),
-            Word::Object => job.arg(object),
-            Word::Output => job.arg(output),
+            LinkWord::Plain(text) => job.arg(text),
+            LinkWord::Object => job.arg(object),
+            LinkWord::Output => job.arg(output),
         })
     }
 
@@ -77,13 +77,13 @@ impl Recipe {
                 // The plugin is for objects of link-time optimization, and this is none.
                 "-plugin" => drop(all.next()?),
                 text if text.starts_with("-plugin-opt=") => {}
-                text if Path::new(text) == object => words.push(Word::Object),
-                text if Path::new(text) == output => words.push(Word::Output),
-                _ => words.push(Word::Plain(word)),
+                text if Path::new(text) == object => words.push(LinkWord::Object),
+                text if Path::new(text) == output => words.push(LinkWord::Output),
+                _ => words.push(LinkWord::Plain(word)),
             }
         }
-        let count = |wanted: &Word| words.iter().filter(|word| *word == wanted).count();
-        (count(&Word::Object) == 1 && count(&Word::Output) == 1).then_some(Self { linker, words })
+        let count = |wanted: &LinkWord| words.iter().filter(|word| *word == wanted).count();
+        (count(&LinkWord::Object) == 1 && count(&LinkWord::Output) == 1).then_some(Self { linker, words })
     }
 }
 
@@ -186,7 +186,7 @@ mod tests {
         assert!(read(" ld -o a b.o").is_none());
         assert!(read(" ld 'unbalanced -o a a.o").is_none());
         let recipe = read("version\n /x/collect2 -plugin p \"-plugin-opt=q\" -o a crt1.o a.o -lc\nCOLLECT_GCC=…").unwrap();
-        let plain = |text: &str| Word::Plain(text.to_owned());
-        assert_eq!(recipe.words, [plain("-o"), Word::Output, plain("crt1.o"), Word::Object, plain("-lc")]);
+        let plain = |text: &str| LinkWord::Plain(text.to_owned());
+        assert_eq!(recipe.words, [plain("-o"), LinkWord::Output, plain("crt1.o"), LinkWord::Object, plain("-lc")]);
     }
 }

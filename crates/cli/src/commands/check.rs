@@ -15,7 +15,7 @@ use crate::input::{BuildFlags, TraceFlags};
 use crate::style::Style;
 use anyhow::{Context, bail};
 use baseline::Baseline;
-use batch::{Checked, View};
+use batch::{CheckView, Checked};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use trueline_check::{CheckOptions, Checker, Strictness};
@@ -99,7 +99,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     // What is written must hold everything that is there, known before or not.
     let excuses = baseline.as_ref().filter(|_| !args.write_baseline);
     let checker = Checker::new(options)?;
-    let view = View { engine: args.tracing.engine, policy, explain: args.explain, style: Style::of_stdout() };
+    let view = CheckView { engine: args.tracing.engine, policy, explain: args.explain, style: Style::of_stdout() };
     let checked = match (&args.reference, &args.optimized) {
         (Some(reference), Some(optimized)) => vec![batch::check_pair(&checker, reference, optimized, &args.args, excuses, &view)?],
         _ => batch::check_all(&checker, &args.inputs, &args.build, excuses, &view)?,

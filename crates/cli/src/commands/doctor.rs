@@ -24,7 +24,7 @@ pub struct Args {
 pub struct Document<'a> {
     schema: &'static str,
     compilers: Vec<&'a trueline_model::CompilerId>,
-    tools: Vec<Row<'a>>,
+    tools: Vec<ToolRow<'a>>,
     install: Option<String>,
     confinement: &'static str,
     /// The library that `passes` preloads into opt; none when it is not where it is looked for.
@@ -32,7 +32,8 @@ pub struct Document<'a> {
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-struct Row<'a> {
+#[schemars(rename = "Row")]
+struct ToolRow<'a> {
     name: &'static str,
     path: Option<&'a std::path::Path>,
     version: Option<&'a str>,
@@ -61,7 +62,7 @@ fn document(diagnosis: &Diagnosis) -> Document<'_> {
         tools: diagnosis
             .tools
             .iter()
-            .map(|(requirement, tool)| Row {
+            .map(|(requirement, tool)| ToolRow {
                 name: requirement.kind.program(),
                 path: tool.as_ref().ok().map(|t| t.path.as_path()),
                 version: tool.as_ref().ok().map(|t| t.version.as_str()),

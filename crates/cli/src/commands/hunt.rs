@@ -99,7 +99,7 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {
 
 /// Hunts until the time, the seeds or the user's patience ends.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
-    if args.cluster.on == slurm::Place::Slurm || args.cluster.attach.is_some() {
+    if args.cluster.on == slurm::HuntPlace::Slurm || args.cluster.attach.is_some() {
         return run_on_slurm(&args);
     }
     let plan = plan_of(&args)?;
@@ -150,7 +150,7 @@ fn run_on_slurm(args: &Args) -> anyhow::Result<Ending> {
     // What a shard would refuse is refused before anything is queued.
     plan_of(args)?;
     stop_on_signals();
-    if let slurm::Outcome::Left = slurm::run(&args.cluster, &args.db, &STOP)? {
+    if let slurm::ArrayOutcome::Left = slurm::run(&args.cluster, &args.db, &STOP)? {
         return Ok(Ending::Clean);
     }
     conclude(args, &Store::open_existing(&args.db)?, &Totals::default())

@@ -5,7 +5,7 @@ mod print;
 use crate::exit::Ending;
 use anyhow::{Context, bail};
 pub use print::Document;
-use print::Outcome;
+use print::IsolateOutcome;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use trueline_coverage::{GcovCoverage, StockCoverage};
 use trueline_explain::{FailingCase, FailureScope, FailureSearch, find_case};
 use trueline_isolate::{
-    Aggregate, Event, Level, Report, Search, Setting, Strategy, SwitchWitness, Switchboard, bisected_pass, compiler_switches,
-    debug_counters, switch_witnesses,
+    Aggregate, Level, RankingReport, SearchEvent, Setting, Strategy, SwitchWitness, Switchboard, WitnessSearch, bisected_pass,
+    compiler_switches, debug_counters, switch_witnesses,
 };
 use trueline_model::{BlamedPass, Coverage, CoverageSet, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{Compiler, Limits, cpu_time, find_compiler};
@@ -180,17 +180,17 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let scope = if args.failure == FailureChoice::DebugInfo { FailureScope::DebugInfo } else { FailureScope::Any };
     let case = find_case(&FailureSearch { levels: &args.opt, cflags: &args.cflags, scope }, &given, &compiler)?;
     let program = &case.program;
-    let progress = Progress { on: std::io::stderr().is_terminal(), started: started.0 };
+    let progress = ProgressLine { on: std::io::stderr().is_terminal(), started: started.0 };
     let budget = args.budget;
     let mut within = || cpu_time() - started.1 < budget;
 
     let flags = case.setting.all_flags();
     let switches = if args.no_switches { Vec::new() } else { find_switches(&case, &compiler, coverage, budget, &progress)? };
-    let search = Search {
+    let search = WitnessSearch {
         protect_output: case.protect_output,
         strategy: if args.search == SearchKind::Guided { Strategy::Guided } else { Strategy::Random },
         seed: args.seed,
-        ..Search::new(program, &*case.judge, coverage, &flags)
+        ..WitnessSearch::new(program, &*case.judge, coverage, &flags)
     };
     let found = search.run(&mut within, &mut |event| progress.show(event))?;
     progress.clear();
@@ -199,14 +199,14 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let compared = !(found.witnesses.is_empty() && switches.is_empty() && extra.is_empty() && levels.is_empty());
     let level = if args.level == LevelKind::File { Level::File } else { Level::Function };
     let report =
-        Report { found: &found, switches: &switches, levels: &levels, passing: &extra, map: coverage.code_map(), crash: case.crash };
+        RankingReport { found: &found, switches: &switches, levels: &levels, passing: &extra, map: coverage.code_map(), crash: case.crash };
     let aggregate = if args.aggregate == AggregateKind::Mean { Aggregate::Mean } else { Aggregate::Evidence };
     let ranking = if compared { report.ranking(level, aggregate) } else { Vec::new() };
     if named.is_empty() {
         named = switches.iter().filter_map(|switch| switched_pass(&case, &compiler, &switch.flag)).collect();
     }
     let guilty: Vec<GuiltyPass> = named.into_iter().map(|pass| watched.guilty(pass)).collect();
-    let outcome = Outcome {
+    let outcome = IsolateOutcome {
         args: &args,
         compiler: &compiler,
         case: &case,
@@ -298,7 +298,7 @@ fn find_switches(
     compiler: &Compiler,
     coverage: &dyn Coverage,
     budget: Duration,
-    progress: &Progress,
+    progress: &ProgressLine,
 ) -> anyhow::Result<Vec<SwitchWitness>> {
     let flags = case.setting.all_flags();
     let candidates = compiler_switches(compiler, &case.program, &flags)?;
@@ -345,12 +345,12 @@ fn passing_programs(
 }
 
 /// One line on the terminal, for what takes longer than two seconds.
-struct Progress {
+struct ProgressLine {
     on: bool,
     started: Instant,
 }
 
-impl Progress {
+impl ProgressLine {
     fn say(&self, text: &str) {
         if self.on && self.started.elapsed() > Duration::from_secs(2) {
             eprint!("\r\x1b[K{text}…");
@@ -358,8 +358,8 @@ impl Progress {
         }
     }
 
-    fn show(&self, event: Event) {
-        let Event::Progress { judged, witnesses, order } = event;
+    fn show(&self, event: SearchEvent) {
+        let SearchEvent::Progress { judged, witnesses, order } = event;
         self.say(&format!("{judged} mutants of order {order} judged, {witnesses} witnesses"));
     }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_explain::{Aim, Looking, Reducer, demand_of, faults_of, filter_of, pass_of, self_contained, shows_expected, shrink};
 use trueline_model::{EngineKind, Fault, FindingId, OptLevel, Policy, Program, wording};
-use trueline_reduce::{Demand, Progress, ReduceEnd, ReduceError, Reduced, count_lines};
+use trueline_reduce::{Demand, ReduceEnd, ReduceError, ReduceProgress, Reduced, count_lines};
 use trueline_store::Store;
 use trueline_toolchain::find_compiler;
 use trueline_triage::Setting;
@@ -94,7 +94,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let terminal = std::io::stderr().is_terminal() && !args.json;
     let last = parking_lot::Mutex::new(String::new());
     // Whatever happens next (a key, a crash of the tool), the best so far is in the output already.
-    let watch = |progress: &Progress<'_>| {
+    let watch = |progress: &ReduceProgress<'_>| {
         let mut last = last.lock();
         if *last != progress.text && progress.lines <= progress.from && write_whole(&output, progress.text).is_ok() {
             progress.text.clone_into(&mut last);

@@ -32,7 +32,7 @@ pub struct Document<'a> {
     /// What the campaign holds.
     counts: trueline_store::Counts,
     /// Findings by compiler, level and kind.
-    table: Vec<Row>,
+    table: Vec<ReportRow>,
     /// Findings by pass, of those that triage explained.
     passes: Vec<PassCount<'a>>,
 }
@@ -46,7 +46,8 @@ struct PassCount<'a> {
 }
 
 #[derive(serde::Serialize, schemars::JsonSchema)]
-struct Row {
+#[schemars(rename = "Row")]
+struct ReportRow {
     /// The compiler.
     compiler: String,
     /// The level.
@@ -72,7 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let passes = trueline_report::passes_of(&store)?;
     if args.json {
         let cell = |(kind, (all, distinct)): (&String, &(u64, u64))| (kind.clone(), Cell { all: *all, distinct: *distinct });
-        let row = |row: &trueline_report::Row| Row {
+        let row = |row: &trueline_report::TableRow| ReportRow {
             compiler: row.compiler.clone(),
             opt: row.opt.clone(),
             findings: table.columns.iter().zip(&row.cells).map(cell).collect(),

@@ -45,7 +45,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("baseline", named::<check::BaselineDocument>(read(), "trueline.baseline/1")),
         ("check", named::<check::Document<'_>>(printed(), "trueline.check/2")),
         ("doctor", named::<doctor::Document<'_>>(printed(), "trueline.doctor/1")),
-        ("hunt", named::<hunt::progress::Line<'_>>(printed(), "trueline.hunt/2")),
+        ("hunt", named::<hunt::progress::HuntLine<'_>>(printed(), "trueline.hunt/2")),
         ("isolate", named::<isolate::Document<'_>>(printed(), "trueline.isolate/1")),
         ("merge", named::<merge::Document<'_>>(printed(), "trueline.merge/1")),
         ("mutate", named::<mutate::Document<'_>>(printed(), "trueline.mutate/1")),

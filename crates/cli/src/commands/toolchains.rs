@@ -59,32 +59,34 @@ pub struct Document<'a> {
     /// Where fetched ones are kept.
     directory: &'a std::path::Path,
     /// What is here, was fetched or was removed.
-    toolchains: &'a [Row],
+    toolchains: &'a [ToolchainRow],
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
-pub struct Row {
+#[schemars(rename = "Row")]
+pub struct ToolchainRow {
     path: PathBuf,
     /// `gcc`, `clang`, `rustc` or `opt`.
     kind: String,
     version: String,
-    origin: Origin,
+    origin: ToolchainOrigin,
 }
 
-impl Row {
+impl ToolchainRow {
     fn compiler(compiler: Compiler) -> Self {
         let id = compiler.id;
-        Self { path: id.path, kind: id.kind.to_string(), version: id.version, origin: Origin::Host }
+        Self { path: id.path, kind: id.kind.to_string(), version: id.version, origin: ToolchainOrigin::Host }
     }
 
     fn optimizer(tool: Tool) -> Self {
-        Self { path: tool.path, kind: tool.kind.to_string(), version: tool.version, origin: Origin::Host }
+        Self { path: tool.path, kind: tool.kind.to_string(), version: tool.version, origin: ToolchainOrigin::Host }
     }
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "from")]
-enum Origin {
+#[schemars(rename = "Origin")]
+enum ToolchainOrigin {
     Host,
     Fetched { name: String, suite: String, package_version: String },
 }
@@ -109,7 +111,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
                 }
                 fetched?;
             }
-            let rows = list(&roots).into_iter().filter(|r| matches!(&r.origin, Origin::Fetched { name, .. } if names.contains(name)));
+            let rows =
+                list(&roots).into_iter().filter(|r| matches!(&r.origin, ToolchainOrigin::Fetched { name, .. } if names.contains(name)));
             print(&rows.collect::<Vec<_>>(), json, &roots)?;
         }
         Action::Remove { names, json } => {
@@ -121,7 +124,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
                 }
             }
             if json {
-                let rows = before.into_iter().filter(|r| matches!(&r.origin, Origin::Fetched { name, .. } if names.contains(name)));
+                let rows =
+                    before.into_iter().filter(|r| matches!(&r.origin, ToolchainOrigin::Fetched { name, .. } if names.contains(name)));
                 print(&rows.collect::<Vec<_>>(), true, &roots)?;
             }
         }
@@ -129,11 +133,12 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     Ok(Ending::Clean)
 }
 
-fn list(roots: &PrivateRoots) -> Vec<Row> {
-    let mut rows: Vec<Row> = installed_compilers().into_iter().map(Row::compiler).collect();
-    rows.extend(installed_optimizers().into_iter().map(Row::optimizer));
+fn list(roots: &PrivateRoots) -> Vec<ToolchainRow> {
+    let mut rows: Vec<ToolchainRow> = installed_compilers().into_iter().map(ToolchainRow::compiler).collect();
+    rows.extend(installed_optimizers().into_iter().map(ToolchainRow::optimizer));
     for root in roots.list() {
-        let origin = Origin::Fetched { name: root.name.clone(), suite: root.suite.clone(), package_version: root.package_version.clone() };
+        let origin =
+            ToolchainOrigin::Fetched { name: root.name.clone(), suite: root.suite.clone(), package_version: root.package_version.clone() };
         if let Some(row) = rows.iter_mut().find(|r| r.path == root.program) {
             row.origin = origin;
             continue;
@@ -141,15 +146,15 @@ fn list(roots: &PrivateRoots) -> Vec<Row> {
         // One that the host has too is shadowed on PATH, yet it is there and can be named by its path.
         let path = root.program.to_string_lossy();
         let row = match root.name.starts_with("opt-") {
-            true => find_tool(ToolKind::Opt, Some(&path)).map(Row::optimizer),
-            false => find_compiler(&path).map(Row::compiler),
+            true => find_tool(ToolKind::Opt, Some(&path)).map(ToolchainRow::optimizer),
+            false => find_compiler(&path).map(ToolchainRow::compiler),
         };
-        rows.extend(row.ok().map(|row| Row { origin, ..row }));
+        rows.extend(row.ok().map(|row| ToolchainRow { origin, ..row }));
     }
     rows
 }
 
-fn print(rows: &[Row], json: bool, roots: &PrivateRoots) -> anyhow::Result<()> {
+fn print(rows: &[ToolchainRow], json: bool, roots: &PrivateRoots) -> anyhow::Result<()> {
     if json {
         let document = Document { schema: "trueline.toolchains/1", directory: roots.dir(), toolchains: rows };
         println!("{}", serde_json::to_string_pretty(&document)?);
@@ -157,8 +162,8 @@ fn print(rows: &[Row], json: bool, roots: &PrivateRoots) -> anyhow::Result<()> {
     }
     for row in rows {
         let origin = match &row.origin {
-            Origin::Host => "host".to_owned(),
-            Origin::Fetched { suite, package_version, .. } => format!("{suite} {package_version}"),
+            ToolchainOrigin::Host => "host".to_owned(),
+            ToolchainOrigin::Fetched { suite, package_version, .. } => format!("{suite} {package_version}"),
         };
         println!("{:<6} {:<9} {:<28} {}", row.kind, row.version, origin, row.path.display());
     }

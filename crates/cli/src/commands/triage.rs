@@ -9,7 +9,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 pub use trueline_explain::TriageDocument;
 use trueline_explain::{
-    Case, ExplainError, Explained, Explainer, Looking, Readers, Stage, Versions, check_options, faults_of, shows_expected,
+    ExplainError, Explained, Explainer, FindingCase, Looking, Readers, Stage, Versions, check_options, faults_of, shows_expected,
 };
 use trueline_model::{CompilerKind, EngineKind, Fault, FindingId, Language, OptLevel, Policy};
 use trueline_store::Store;
@@ -153,7 +153,7 @@ pub fn is_program(target: &str) -> bool {
     Language::of_path(target.as_ref()).is_some()
 }
 
-fn from_files(args: &Args, looking: &Looking) -> anyhow::Result<(Vec<Case>, Vec<String>)> {
+fn from_files(args: &Args, looking: &Looking) -> anyhow::Result<(Vec<FindingCase>, Vec<String>)> {
     if args.targets.is_empty() {
         bail!("nothing to explain: name a program, or a store with --db");
     }
@@ -179,7 +179,7 @@ fn from_files(args: &Args, looking: &Looking) -> anyhow::Result<(Vec<Case>, Vec<
                 notes.push(format!("{target}: {} at {opt} shows nothing wrong", compiler.id));
             }
             let wanted = faults.into_iter().filter(|f| is_wanted(f, args));
-            cases.extend(wanted.map(|fault| Case { id: None, program: program.clone(), compiler: compiler.clone(), opt, fault }));
+            cases.extend(wanted.map(|fault| FindingCase { id: None, program: program.clone(), compiler: compiler.clone(), opt, fault }));
         }
     }
     Ok((cases, notes))
@@ -193,7 +193,7 @@ fn is_wanted(fault: &Fault, args: &Args) -> bool {
     args.only.as_deref().is_none_or(|kind| kind == fault.kind()) && args.line.is_none_or(|l| line == Some(l))
 }
 
-fn from_store(store: &Store, args: &Args) -> anyhow::Result<Vec<Case>> {
+fn from_store(store: &Store, args: &Args) -> anyhow::Result<Vec<FindingCase>> {
     let mut records = if args.targets.is_empty() { store.findings()? } else { Vec::new() };
     for target in &args.targets {
         let id = target.parse().map_err(|_| {
@@ -211,7 +211,7 @@ fn from_store(store: &Store, args: &Args) -> anyhow::Result<Vec<Case>> {
         let path = record.finding.compiler.path.to_string_lossy().into_owned();
         let compiler = find_compiler(&path).with_context(|| format!("the compiler of finding {}", record.id.0))?;
         let (fault, opt) = (record.finding.fault, record.finding.opt);
-        cases.push(Case { id: Some(record.id), program: evidence.program, compiler, opt, fault });
+        cases.push(FindingCase { id: Some(record.id), program: evidence.program, compiler, opt, fault });
     }
     Ok(cases)
 }

@@ -1,22 +1,22 @@
 //! Control-flow graphs from gcov's notes, and which of their blocks ran, from its counters. Only arcs off
 //! a spanning tree are counted; the rest follows because what flows into a block flows out of it.
 
-use super::records::{FileKind, Reader, tag};
+use super::records::{FileKind, GcovReader, tag};
 use crate::CoverageError;
 use std::collections::HashMap;
 use std::path::Path;
 
 /// A function of the compiler.
 #[derive(Debug, Default)]
-pub(super) struct Function {
+pub(super) struct GcovFunction {
     pub name: String,
     pub checksums: (u32, u32),
     pub arcs: Vec<Arc>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<GcovBlock>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Block {
+pub(super) struct GcovBlock {
     /// Source lines by file.
     pub lines: Vec<(String, u32)>,
 }
@@ -32,15 +32,15 @@ pub(super) struct Arc {
 #[derive(Debug)]
 pub(super) struct Notes {
     pub stamp: u32,
-    pub functions: HashMap<u32, Function>,
+    pub functions: HashMap<u32, GcovFunction>,
 }
 
 impl Notes {
     pub fn read(data: &[u8], path: &Path) -> Result<Self, CoverageError> {
-        let mut reader = Reader::open(data, FileKind::Notes, path)?;
+        let mut reader = GcovReader::open(data, FileKind::Notes, path)?;
         reader.string()?;
         reader.word()?;
-        let mut functions: HashMap<u32, Function> = HashMap::new();
+        let mut functions: HashMap<u32, GcovFunction> = HashMap::new();
         let mut current = None;
         // Every block but the last has an arc, which takes eight bytes: a file that announces more blocks
         // than it has bytes is damaged, and must not make us reserve them.
@@ -50,7 +50,7 @@ impl Notes {
             if record.tag == tag::FUNCTION {
                 let ident = body.word()?;
                 let checksums = (body.word()?, body.word()?);
-                functions.insert(ident, Function { name: body.string()?, checksums, ..Function::default() });
+                functions.insert(ident, GcovFunction { name: body.string()?, checksums, ..GcovFunction::default() });
                 current = Some(ident);
                 continue;
             }
@@ -63,7 +63,7 @@ impl Notes {
                         return Err(body.bad("a function with two lists of blocks"));
                     }
                     blocks_left = blocks_left.checked_sub(count).ok_or_else(|| body.bad("more blocks than the file has room for"))?;
-                    function.blocks.resize_with(count, Block::default);
+                    function.blocks.resize_with(count, GcovBlock::default);
                 }
                 tag::ARCS => {
                     let from = body.word()? as usize;
@@ -99,7 +99,7 @@ impl Notes {
 
     /// Which blocks of which functions ran: (ident, block) pairs.
     pub fn executed(&self, counters: &[u8], path: &Path) -> Result<Vec<(u32, usize)>, CoverageError> {
-        let mut reader = Reader::open(counters, FileKind::Counters, path)?;
+        let mut reader = GcovReader::open(counters, FileKind::Counters, path)?;
         if reader.stamp != self.stamp {
             return Err(reader.bad("counters of another compilation than the notes"));
         }
@@ -127,7 +127,7 @@ impl Notes {
     }
 }
 
-impl Function {
+impl GcovFunction {
     /// The blocks with a count above zero, by conservation of flow.
     fn run_blocks(&self, counted: &[u64]) -> Vec<usize> {
         let mut counts = counted.iter();
@@ -199,9 +199,9 @@ mod tests {
     fn counts_off_the_tree_determine_the_rest() {
         // entry 0 -> 2 -> {3, 4} -> 1 exit; only 2 -> 3 is counted, and the return arc is implicit.
         let arc = |from, to, on_tree| Arc { from, to, on_tree };
-        let blocks = (0..5).map(|_| Block::default()).collect();
+        let blocks = (0..5).map(|_| GcovBlock::default()).collect();
         let arcs = vec![arc(0, 2, false), arc(2, 3, false), arc(2, 4, true), arc(3, 1, true), arc(4, 1, true)];
-        let function = Function { arcs, blocks, ..Function::default() };
+        let function = GcovFunction { arcs, blocks, ..GcovFunction::default() };
         assert_eq!(function.run_blocks(&[5, 5]), [0, 1, 2, 3]);
         assert_eq!(function.run_blocks(&[5, 2]), [0, 1, 2, 3, 4]);
         assert_eq!(function.run_blocks(&[0, 0]), Vec::<usize>::new());

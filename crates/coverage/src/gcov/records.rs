@@ -28,7 +28,7 @@ enum Lengths {
 }
 
 /// A reader over one file.
-pub(super) struct Reader<'d> {
+pub(super) struct GcovReader<'d> {
     data: &'d [u8],
     at: usize,
     lengths: Lengths,
@@ -39,14 +39,14 @@ pub(super) struct Reader<'d> {
 }
 
 /// A record: its tag, and the reader over its content.
-pub(super) struct Record<'d> {
+pub(super) struct GcovRecord<'d> {
     pub tag: u32,
     /// Length in bytes; negative for counters that are all zero.
     pub length: i64,
-    pub body: Reader<'d>,
+    pub body: GcovReader<'d>,
 }
 
-impl<'d> Reader<'d> {
+impl<'d> GcovReader<'d> {
     /// Reads the header and stands behind it.
     pub fn open(data: &'d [u8], kind: FileKind, path: &'d Path) -> Result<Self, CoverageError> {
         let mut reader = Self { data, at: 0, lengths: Lengths::Bytes, path, stamp: 0, major: 0 };
@@ -75,7 +75,7 @@ impl<'d> Reader<'d> {
     }
 
     /// The next record, `None` at the end.
-    pub fn record(&mut self) -> Result<Option<Record<'d>>, CoverageError> {
+    pub fn record(&mut self) -> Result<Option<GcovRecord<'d>>, CoverageError> {
         if self.at + 8 > self.data.len() {
             return Ok(None);
         }
@@ -88,7 +88,7 @@ impl<'d> Reader<'d> {
         let end = self.at.checked_add(stored).filter(|&end| end <= self.data.len()).ok_or_else(|| self.bad("cut off"))?;
         let body = Self { data: &self.data[..end], at: self.at, lengths: self.lengths, path: self.path, stamp: 0, major: self.major };
         self.at = end;
-        Ok(Some(Record { tag, length, body }))
+        Ok(Some(GcovRecord { tag, length, body }))
     }
 
     pub fn word(&mut self) -> Result<u32, CoverageError> {

@@ -1,15 +1,15 @@
 //! The model as C, one statement per line.
 
 use super::model::{
-    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Function, Global, Init, Inlining, Layout, Linkage, Module, Place, Scalar, Stmt, Type, UnOp,
-    Word,
+    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Global, Init, Inlining, Linkage, Module, Scalar, Stmt, TernaryLayout, UnOp, VarPlace,
+    WovenFunction, WovenType, WovenWord,
 };
 use std::fmt::Write;
 
 /// Writes the whole program. `printf` is declared by hand: parsing `stdio.h` would be a third of the
 /// compile time of a program this small.
 pub fn write(module: &Module) -> String {
-    let mut w = Writer { out: String::new(), indent: 0, module };
+    let mut w = WeaveWriter { out: String::new(), indent: 0, module };
     w.line("int printf(const char *, ...);");
     for s in &module.structs {
         w.line(&format!("struct {} {{", s.name));
@@ -48,11 +48,11 @@ fn scalar_name(scalar: Scalar) -> &'static str {
     }
 }
 
-fn word_name(word: Word) -> &'static str {
+fn word_name(word: WovenWord) -> &'static str {
     match word {
-        Word::I32 => "int",
-        Word::U32 => "unsigned",
-        Word::I64 => "long",
+        WovenWord::I32 => "int",
+        WovenWord::U32 => "unsigned",
+        WovenWord::I64 => "long",
     }
 }
 
@@ -82,22 +82,22 @@ pub(super) fn cmp_text(op: CmpOp) -> &'static str {
     }
 }
 
-fn place(place: &Place) -> String {
+fn place(place: &VarPlace) -> String {
     match place {
-        Place::Var(name) => name.to_string(),
-        Place::Deref(name) => format!("*{name}"),
-        Place::Field(name, field) => format!("{name}.{field}"),
-        Place::Index(name, index) => format!("{name}[{}]", expr(index)),
+        VarPlace::Var(name) => name.to_string(),
+        VarPlace::Deref(name) => format!("*{name}"),
+        VarPlace::Field(name, field) => format!("{name}.{field}"),
+        VarPlace::Index(name, index) => format!("{name}[{}]", expr(index)),
     }
 }
 
-fn constant(value: i64, word: Word) -> String {
+fn constant(value: i64, word: WovenWord) -> String {
     match word {
-        Word::I32 if value < 0 => format!("({value})"),
-        Word::I32 => value.to_string(),
-        Word::U32 => format!("{value}u"),
-        Word::I64 if value < 0 => format!("({value}L)"),
-        Word::I64 => format!("{value}L"),
+        WovenWord::I32 if value < 0 => format!("({value})"),
+        WovenWord::I32 => value.to_string(),
+        WovenWord::U32 => format!("{value}u"),
+        WovenWord::I64 if value < 0 => format!("({value}L)"),
+        WovenWord::I64 => format!("{value}L"),
     }
 }
 
@@ -105,7 +105,7 @@ fn constant(value: i64, word: Word) -> String {
 fn operand(e: &Expr) -> String {
     match e {
         Expr::Const(..) => expr(e),
-        Expr::Load(Place::Deref(_), ..) => format!("({})", expr(e)),
+        Expr::Load(VarPlace::Deref(_), ..) => format!("({})", expr(e)),
         Expr::Load(..) => expr(e),
         _ => format!("({})", expr(e)),
     }
@@ -122,7 +122,7 @@ fn expr(e: &Expr) -> String {
         Expr::Unary(op, a, _) => format!("{}{}", if *op == UnOp::Neg { "-" } else { "~" }, operand(a)),
         Expr::Binary(op, a, b, _) => format!("{} {} {}", operand(a), op_text(*op), operand(b)),
         Expr::Select(c, a, b, _) => format!("{} ? {} : {}", condition(c), operand(a), operand(b)),
-        Expr::Test(c, Word::I32) => truth(c),
+        Expr::Test(c, WovenWord::I32) => truth(c),
         Expr::Test(c, word) => format!("({})({})", word_name(*word), truth(c)),
         Expr::Convert(a, word) => format!("({}){}", word_name(*word), operand(a)),
     }
@@ -152,23 +152,23 @@ fn condition(c: &Cond) -> String {
     format!("({})", cond(c))
 }
 
-struct Writer<'m> {
+struct WeaveWriter<'m> {
     out: String,
     indent: usize,
     module: &'m Module,
 }
 
-impl Writer<'_> {
+impl WeaveWriter<'_> {
     fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "{:width$}{text}", "", width = self.indent * 2);
     }
 
-    fn declarator(&self, ty: Type, name: &str) -> String {
+    fn declarator(&self, ty: WovenType, name: &str) -> String {
         match ty {
-            Type::Scalar(scalar) => format!("{} {name}", scalar_name(scalar)),
-            Type::Struct(id) => format!("struct {} {name}", self.module.structs[id.0].name),
-            Type::Array(scalar, len) => format!("{} {name}[{len}]", scalar_name(scalar)),
-            Type::Pointer(scalar) => format!("{} *{name}", scalar_name(scalar)),
+            WovenType::Scalar(scalar) => format!("{} {name}", scalar_name(scalar)),
+            WovenType::Struct(id) => format!("struct {} {name}", self.module.structs[id.0].name),
+            WovenType::Array(scalar, len) => format!("{} {name}[{len}]", scalar_name(scalar)),
+            WovenType::Pointer(scalar) => format!("{} *{name}", scalar_name(scalar)),
         }
     }
 
@@ -180,11 +180,11 @@ impl Writer<'_> {
         };
         let text = self.declarator(global.ty, &global.name);
         let values: Vec<String> = global.init.iter().map(i64::to_string).collect();
-        let init = if matches!(global.ty, Type::Array(..)) { format!("{{{}}}", values.join(", ")) } else { values.join("") };
+        let init = if matches!(global.ty, WovenType::Array(..)) { format!("{{{}}}", values.join(", ")) } else { values.join("") };
         self.line(&format!("{prefix}{text} = {init};"));
     }
 
-    fn function(&mut self, function: &Function) {
+    fn function(&mut self, function: &WovenFunction) {
         let prefix = match function.inlining {
             Inlining::Free => "static ",
             Inlining::Always => "static inline __attribute__((always_inline)) ",
@@ -233,7 +233,7 @@ impl Writer<'_> {
     /// `head` followed by the value, on three lines where the layout asks for it.
     fn valued(&mut self, head: &str, value: &Expr) {
         match value {
-            Expr::Select(c, a, b, Layout::ThreeLines) => {
+            Expr::Select(c, a, b, TernaryLayout::ThreeLines) => {
                 self.line(&format!("{head}{}", condition(c)));
                 self.line(&format!("  ? {}", operand(a)));
                 self.line(&format!("  : {};", operand(b)));

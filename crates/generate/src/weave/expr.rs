@@ -2,18 +2,18 @@
 //! operation would leave its word, the operands are masked first. That masking is also what we want to
 //! see compiled: demanded-bits simplification drops masks and forgets to tell the debug information.
 
-use super::model::{BinOp, CmpOp, Cond, Expr, Layout, Linkage, Range, Scalar, Type, UnOp, Word};
+use super::model::{BinOp, CmpOp, Cond, Expr, Linkage, Range, Scalar, TernaryLayout, UnOp, WovenType, WovenWord};
 use super::scope::Maker;
 
 /// An expression and what it can be.
 pub type Valued = (Expr, Range);
 
-fn binary(op: BinOp, a: Expr, b: Expr, word: Word) -> Expr {
+fn binary(op: BinOp, a: Expr, b: Expr, word: WovenWord) -> Expr {
     Expr::Binary(op, Box::new(a), Box::new(b), word)
 }
 
 /// Masks or reduces `value` until it is inside `wanted`.
-pub fn fit((expr, range): Valued, wanted: Range, word: Word) -> Expr {
+pub fn fit((expr, range): Valued, wanted: Range, word: WovenWord) -> Expr {
     if wanted.holds(range) {
         return expr;
     }
@@ -22,7 +22,7 @@ pub fn fit((expr, range): Valued, wanted: Range, word: Word) -> Expr {
         let span = (wanted.hi - wanted.lo).max(0) as u64 + 1;
         return Expr::Const(wanted.lo + (value.unsigned_abs() % span) as i64, word);
     }
-    if wanted.lo < 0 && wanted.hi > 0 && word != Word::U32 {
+    if wanted.lo < 0 && wanted.hi > 0 && word != WovenWord::U32 {
         let modulus = (-(wanted.lo + 1)).min(wanted.hi) + 1;
         return binary(BinOp::Rem, expr, Expr::Const(modulus, word), word);
     }
@@ -33,7 +33,7 @@ pub fn fit((expr, range): Valued, wanted: Range, word: Word) -> Expr {
 }
 
 /// The interval of an operation on exact words, `None` where it may leave the word or is not defined.
-fn interval(op: BinOp, a: Range, b: Range, word: Word) -> Option<Range> {
+fn interval(op: BinOp, a: Range, b: Range, word: WovenWord) -> Option<Range> {
     let wide = |f: fn(i128, i128) -> i128| {
         let corners = [(a.lo, b.lo), (a.lo, b.hi), (a.hi, b.lo), (a.hi, b.hi)].map(|(x, y)| f(i128::from(x), i128::from(y)));
         let (lo, hi) = (*corners.iter().min()?, *corners.iter().max()?);
@@ -62,7 +62,7 @@ fn interval(op: BinOp, a: Range, b: Range, word: Word) -> Option<Range> {
 
 impl Maker {
     /// An expression of `word`, at most `depth` operations deep.
-    pub fn expr(&mut self, word: Word, depth: u32) -> Valued {
+    pub fn expr(&mut self, word: WovenWord, depth: u32) -> Valued {
         if depth == 0 || self.dice.chance(15) {
             return self.leaf(word);
         }
@@ -75,7 +75,7 @@ impl Maker {
             }
             3 => self.unary(word, depth),
             _ => {
-                let other = *self.dice.pick(&[Word::I32, Word::U32, Word::I64]);
+                let other = *self.dice.pick(&[WovenWord::I32, WovenWord::U32, WovenWord::I64]);
                 let (expr, range) = self.expr(other, depth - 1);
                 if other == word {
                     return (expr, range);
@@ -87,7 +87,7 @@ impl Maker {
     }
 
     /// A variable or a constant.
-    pub fn leaf(&mut self, word: Word) -> Valued {
+    pub fn leaf(&mut self, word: WovenWord) -> Valued {
         if self.dice.chance(78)
             && let Some(load) = self.load(word)
         {
@@ -97,12 +97,12 @@ impl Maker {
             0 => self.dice.between(0, 3),
             1 => self.dice.between(1, 31),
             2 => *self.dice.pick(&[7, 15, 31, 63, 127, 255, 511, 1023]),
-            _ => self.dice.between(if word == Word::U32 { 0 } else { -99 }, 99),
+            _ => self.dice.between(if word == WovenWord::U32 { 0 } else { -99 }, 99),
         };
         (Expr::Const(value, word), Range::new(value, value))
     }
 
-    fn load(&mut self, word: Word) -> Option<Valued> {
+    fn load(&mut self, word: WovenWord) -> Option<Valued> {
         let (place, scalar, range) = self.place(None)?;
         let range = if word.range().holds(range) { range } else { word.range() };
         Some((Expr::Load(place, scalar, word), range))
@@ -110,25 +110,25 @@ impl Maker {
 
     /// Like `expr`, but never a bare constant where a variable is in sight: operations on constants alone
     /// are folded by the front ends.
-    fn variable(&mut self, word: Word, depth: u32) -> Valued {
+    fn variable(&mut self, word: WovenWord, depth: u32) -> Valued {
         match self.expr(word, depth) {
             (Expr::Const(..), range) if range.lo == range.hi => self.load(word).unwrap_or((Expr::Const(range.lo, word), range)),
             valued => valued,
         }
     }
 
-    fn unary(&mut self, word: Word, depth: u32) -> Valued {
+    fn unary(&mut self, word: WovenWord, depth: u32) -> Valued {
         let (expr, range) = self.variable(word, depth - 1);
         let op = if self.dice.chance(50) { UnOp::Neg } else { UnOp::Not };
         let result = match op {
-            _ if word == Word::U32 => Word::U32.range(),
+            _ if word == WovenWord::U32 => WovenWord::U32.range(),
             UnOp::Neg => Range::new(-range.hi, -range.lo),
             UnOp::Not => Range::new(-range.hi - 1, -range.lo - 1),
         };
         if word.range().holds(result) { (Expr::Unary(op, Box::new(expr), word), result) } else { (expr, range) }
     }
 
-    fn operation(&mut self, word: Word, depth: u32) -> Valued {
+    fn operation(&mut self, word: WovenWord, depth: u32) -> Valued {
         const OPS: [BinOp; 10] =
             [BinOp::Add, BinOp::Sub, BinOp::Mul, BinOp::Div, BinOp::Rem, BinOp::And, BinOp::Or, BinOp::Xor, BinOp::Shl, BinOp::Shr];
         let op = OPS[self.dice.weighted(&[24, 16, 10, 4, 5, 18, 6, 8, 4, 5])];
@@ -149,7 +149,7 @@ impl Maker {
         if let Some(range) = operand {
             (b, rb) = (fit((b, rb), range, word), if range.holds(rb) { rb } else { range });
         }
-        if word == Word::U32 {
+        if word == WovenWord::U32 {
             let result = match op {
                 BinOp::And => Range::new(0, ra.hi.min(rb.hi)),
                 BinOp::Rem => Range::new(0, rb.hi - 1),
@@ -172,18 +172,18 @@ impl Maker {
         (binary(op, a, b, word), range)
     }
 
-    fn select(&mut self, word: Word, depth: u32) -> Valued {
+    fn select(&mut self, word: WovenWord, depth: u32) -> Valued {
         let cond = self.cond(depth - 1);
         let (a, ra) = self.expr(word, depth - 1);
         let (b, rb) = self.expr(word, depth - 1);
-        (Expr::Select(Box::new(cond), Box::new(a), Box::new(b), Layout::OneLine), ra.union(rb))
+        (Expr::Select(Box::new(cond), Box::new(a), Box::new(b), TernaryLayout::OneLine), ra.union(rb))
     }
 
     /// A condition, at most `depth` operations deep.
     pub fn cond(&mut self, depth: u32) -> Cond {
         match self.dice.weighted(&[60, 16, if depth > 0 { 8 } else { 0 }, if depth > 0 { 8 } else { 0 }, 8]) {
             0 => {
-                let word = *self.dice.pick(&[Word::I32, Word::I32, Word::I32, Word::U32, Word::I64]);
+                let word = *self.dice.pick(&[WovenWord::I32, WovenWord::I32, WovenWord::I32, WovenWord::U32, WovenWord::I64]);
                 let (a, range) = self.variable(word, depth);
                 let b = if self.dice.chance(60) {
                     // Inside the interval, so that neither arm is known at compile time.
@@ -195,7 +195,7 @@ impl Maker {
                 const OPS: [CmpOp; 6] = [CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
                 Cond::Compare(*self.dice.pick(&OPS), a, b)
             }
-            1 => Cond::NonZero(self.variable(Word::I32, depth.min(1)).0),
+            1 => Cond::NonZero(self.variable(WovenWord::I32, depth.min(1)).0),
             2 => Cond::And(Box::new(self.cond(depth - 1)), Box::new(self.cond(depth - 1))),
             3 => Cond::Or(Box::new(self.cond(depth - 1)), Box::new(self.cond(depth - 1))),
             _ => self.opaque(),
@@ -219,18 +219,18 @@ impl Maker {
         let public = |g: &&super::model::Global| g.linkage == Linkage::Public && g.name.starts_with("flag");
         let flags: Vec<_> = self.module.globals.iter().filter(public).cloned().collect();
         if flags.is_empty() {
-            return Cond::NonZero(self.leaf(Word::I32).0);
+            return Cond::NonZero(self.leaf(WovenWord::I32).0);
         }
         let flag = self.dice.pick(&flags).clone();
         let scalar = match flag.ty {
-            Type::Scalar(scalar) => scalar,
+            WovenType::Scalar(scalar) => scalar,
             _ => Scalar::I32,
         };
-        let load = Expr::Load(super::model::Place::Var(flag.name), scalar, Word::I32);
+        let load = Expr::Load(super::model::VarPlace::Var(flag.name), scalar, WovenWord::I32);
         match self.dice.below(3) {
             0 => Cond::NonZero(load),
-            1 => Cond::Compare(CmpOp::Gt, load, Expr::Const(self.dice.between(0, 2), Word::I32)),
-            _ => Cond::Compare(CmpOp::Eq, load, Expr::Const(self.dice.between(0, 2), Word::I32)),
+            1 => Cond::Compare(CmpOp::Gt, load, Expr::Const(self.dice.between(0, 2), WovenWord::I32)),
+            _ => Cond::Compare(CmpOp::Eq, load, Expr::Const(self.dice.between(0, 2), WovenWord::I32)),
         }
     }
 

@@ -14,8 +14,8 @@ mod scope;
 mod shape;
 mod stmt;
 
-use model::{Global, Linkage, Module, Range, Scalar, Struct, Type};
-use scope::{Maker, Mutability, Var};
+use model::{Global, Linkage, Module, Range, Scalar, Struct, WovenType};
+use scope::{Maker, Mutability, VarInScope};
 use shape::Shape;
 use trueline_model::{Language, Origin, Program};
 
@@ -80,34 +80,34 @@ fn declare_globals(maker: &mut Maker) {
     let word = Scalar::U32;
     push_global(
         maker,
-        Global { name: checksum.clone(), ty: Type::Scalar(word), linkage: Linkage::Private, range: word.range(), init: vec![1] },
+        Global { name: checksum.clone(), ty: WovenType::Scalar(word), linkage: Linkage::Private, range: word.range(), init: vec![1] },
     );
     maker.module.checksum = Some(checksum);
     for _ in 0..2 + maker.dice.below(2) {
         let name = maker.fresh("flag");
         let init = [0, 0, 0, 1, 2][maker.dice.below(5)];
         let range = Range::new(0, 3);
-        push_global(maker, Global { name, ty: Type::Scalar(Scalar::I32), linkage: Linkage::Public, range, init: vec![init] });
+        push_global(maker, Global { name, ty: WovenType::Scalar(Scalar::I32), linkage: Linkage::Public, range, init: vec![init] });
     }
     for _ in 0..=maker.dice.below(3) {
         let (scalar, range) = maker.scalar();
         let name = maker.fresh("g");
         let init = maker.dice.between(0, range.hi.min(60));
         let linkage = if maker.dice.chance(50) { Linkage::Private } else { Linkage::Public };
-        push_global(maker, Global { name, ty: Type::Scalar(scalar), linkage, range, init: vec![init] });
+        push_global(maker, Global { name, ty: WovenType::Scalar(scalar), linkage, range, init: vec![init] });
     }
     for _ in 0..maker.dice.below(3) {
         let scalar = *maker.dice.pick(&[Scalar::I32, Scalar::U32, Scalar::I16, Scalar::U8]);
         let name = maker.fresh("table");
         let init = (0..16).map(|_| maker.dice.between(0, 99)).collect();
-        push_global(maker, Global { name, ty: Type::Array(scalar, 16), linkage: Linkage::Private, range: scalar.range(), init });
+        push_global(maker, Global { name, ty: WovenType::Array(scalar, 16), linkage: Linkage::Private, range: scalar.range(), init });
     }
     for prefix in ["probe", "sink"] {
         if maker.dice.chance(60) {
             let name = maker.fresh(prefix);
             let init = vec![maker.dice.between(0, 1)];
             let range = Scalar::I32.range();
-            push_global(maker, Global { name, ty: Type::Scalar(Scalar::I32), linkage: Linkage::Volatile, range, init });
+            push_global(maker, Global { name, ty: WovenType::Scalar(Scalar::I32), linkage: Linkage::Volatile, range, init });
         }
     }
 }
@@ -117,7 +117,7 @@ fn declare_globals(maker: &mut Maker) {
 fn push_global(maker: &mut Maker, global: Global) {
     if global.linkage != Linkage::Volatile {
         let mutability = if global.name.starts_with("flag") { Mutability::Fixed } else { Mutability::Free };
-        maker.globals.push(Var { name: global.name.clone(), ty: global.ty, range: global.range, mutability });
+        maker.globals.push(VarInScope { name: global.name.clone(), ty: global.ty, range: global.range, mutability });
     }
     maker.module.globals.push(global);
 }

@@ -25,11 +25,11 @@ impl Scalar {
     pub const ALL: [Self; 7] = [Self::I8, Self::U8, Self::I16, Self::U16, Self::I32, Self::U32, Self::I64];
 
     /// The word its values are computed in when nothing asks for another.
-    pub fn word(self) -> Word {
+    pub fn word(self) -> WovenWord {
         match self {
-            Self::U32 => Word::U32,
-            Self::I64 => Word::I64,
-            _ => Word::I32,
+            Self::U32 => WovenWord::U32,
+            Self::I64 => WovenWord::I64,
+            _ => WovenWord::I32,
         }
     }
 
@@ -40,22 +40,22 @@ impl Scalar {
             Self::U8 => Range::new(0, 255),
             Self::I16 => Range::new(-32768, 32767),
             Self::U16 => Range::new(0, 65535),
-            Self::I32 => Word::I32.range(),
-            Self::U32 => Word::U32.range(),
-            Self::I64 => Word::I64.range(),
+            Self::I32 => WovenWord::I32.range(),
+            Self::U32 => WovenWord::U32.range(),
+            Self::I64 => WovenWord::I64.range(),
         }
     }
 }
 
 /// The types that arithmetic is done in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum WovenWord {
     I32,
     U32,
     I64,
 }
 
-impl Word {
+impl WovenWord {
     /// Every value the word can hold; of `I64` only what leaves room to compute in `i64` ourselves.
     pub fn range(self) -> Range {
         match self {
@@ -99,7 +99,7 @@ pub struct StructId(pub usize);
 
 /// The types that variables can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub enum WovenType {
     Scalar(Scalar),
     Struct(StructId),
     /// Length is a power of two, so that a masked index is always inside.
@@ -109,7 +109,7 @@ pub enum Type {
 
 /// A place that holds a scalar.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum VarPlace {
     Var(Name),
     Deref(Name),
     Field(Name, Name),
@@ -149,7 +149,7 @@ pub enum CmpOp {
 /// Whether a conditional expression is written on one line or on three: arms on lines of their own are
 /// what a line table can get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum TernaryLayout {
     OneLine,
     ThreeLines,
 }
@@ -157,16 +157,16 @@ pub enum Layout {
 /// A value of some word.
 #[derive(Clone, Debug)]
 pub enum Expr {
-    Const(i64, Word),
+    Const(i64, WovenWord),
     /// A place of a scalar type, read into a word.
-    Load(Place, Scalar, Word),
-    Unary(UnOp, Box<Expr>, Word),
-    Binary(BinOp, Box<Expr>, Box<Expr>, Word),
-    Select(Box<Cond>, Box<Expr>, Box<Expr>, Layout),
+    Load(VarPlace, Scalar, WovenWord),
+    Unary(UnOp, Box<Expr>, WovenWord),
+    Binary(BinOp, Box<Expr>, Box<Expr>, WovenWord),
+    Select(Box<Cond>, Box<Expr>, Box<Expr>, TernaryLayout),
     /// The truth of a condition as 1 or 0.
-    Test(Box<Cond>, Word),
+    Test(Box<Cond>, WovenWord),
     /// Into another word, truncating or extending.
-    Convert(Box<Expr>, Word),
+    Convert(Box<Expr>, WovenWord),
 }
 
 /// A condition, which is true or false.
@@ -223,17 +223,17 @@ pub type Block = Vec<Stmt>;
 pub enum Stmt {
     Declare {
         name: Name,
-        ty: Type,
+        ty: WovenType,
         init: Init,
     },
     Assign {
-        place: Place,
+        place: VarPlace,
         scalar: Scalar,
         value: Expr,
     },
     /// `place op= value`, computed in the scalar's word and truncated to it.
     Update {
-        place: Place,
+        place: VarPlace,
         scalar: Scalar,
         op: BinOp,
         value: Expr,
@@ -244,7 +244,7 @@ pub enum Stmt {
     },
     /// The result goes to a scalar place, or nowhere.
     Call {
-        into: Option<(Place, Scalar)>,
+        into: Option<(VarPlace, Scalar)>,
         call: Call,
     },
     If {
@@ -308,16 +308,16 @@ pub enum Inlining {
 #[derive(Clone, Debug)]
 pub struct Param {
     pub name: Name,
-    pub ty: Type,
+    pub ty: WovenType,
     /// Arguments stay inside; for pointers, what they point to.
     pub range: Range,
 }
 
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct WovenFunction {
     pub name: Name,
     pub params: Vec<Param>,
-    pub returns: Option<Type>,
+    pub returns: Option<WovenType>,
     pub inlining: Inlining,
     pub body: Block,
 }
@@ -336,7 +336,7 @@ pub enum Linkage {
 #[derive(Clone, Debug)]
 pub struct Global {
     pub name: Name,
-    pub ty: Type,
+    pub ty: WovenType,
     pub linkage: Linkage,
     pub range: Range,
     pub init: Vec<i64>,
@@ -353,7 +353,7 @@ pub struct Struct {
 pub struct Module {
     pub structs: Vec<Struct>,
     pub globals: Vec<Global>,
-    pub functions: Vec<Function>,
+    pub functions: Vec<WovenFunction>,
     /// Statements of main; the checksum is printed after them.
     pub main: Block,
     /// The global `U32` that is printed.

@@ -4,14 +4,15 @@
 
 use super::c::cmp_text;
 use super::model::{
-    Arg, BinOp, Call, Cond, Expr, Function, Global, Init, Inlining, LabelId, Layout, Linkage, Module, Place, Scalar, Stmt, Type, UnOp, Word,
+    Arg, BinOp, Call, Cond, Expr, Global, Init, Inlining, LabelId, Linkage, Module, Scalar, Stmt, TernaryLayout, UnOp, VarPlace,
+    WovenFunction, WovenType, WovenWord,
 };
 use super::stmt::target_of;
 use std::fmt::Write;
 
 /// Writes the whole program.
 pub fn write(module: &Module) -> String {
-    let mut w = Writer { out: String::new(), indent: 0, module };
+    let mut w = WeaveWriter { out: String::new(), indent: 0, module };
     w.line("#![allow(warnings)]");
     for s in &module.structs {
         w.line("#[derive(Clone, Copy)]");
@@ -54,28 +55,28 @@ fn scalar_name(scalar: Scalar) -> &'static str {
     }
 }
 
-fn word_name(word: Word) -> &'static str {
+fn word_name(word: WovenWord) -> &'static str {
     match word {
-        Word::I32 => "i32",
-        Word::U32 => "u32",
-        Word::I64 => "i64",
+        WovenWord::I32 => "i32",
+        WovenWord::U32 => "u32",
+        WovenWord::I64 => "i64",
     }
 }
 
-fn same(scalar: Scalar, word: Word) -> bool {
+fn same(scalar: Scalar, word: WovenWord) -> bool {
     scalar_name(scalar) == word_name(word)
 }
 
-fn place(p: &Place) -> String {
+fn place(p: &VarPlace) -> String {
     match p {
-        Place::Var(name) => name.to_string(),
-        Place::Deref(name) => format!("*{name}"),
-        Place::Field(name, field) => format!("{name}.{field}"),
-        Place::Index(name, index) => format!("{name}[({}) as usize]", expr(index)),
+        VarPlace::Var(name) => name.to_string(),
+        VarPlace::Deref(name) => format!("*{name}"),
+        VarPlace::Field(name, field) => format!("{name}.{field}"),
+        VarPlace::Index(name, index) => format!("{name}[({}) as usize]", expr(index)),
     }
 }
 
-fn constant(value: i64, word: Word) -> String {
+fn constant(value: i64, word: WovenWord) -> String {
     if value < 0 { format!("({value}{})", word_name(word)) } else { format!("{value}{}", word_name(word)) }
 }
 
@@ -83,7 +84,7 @@ fn constant(value: i64, word: Word) -> String {
 fn operand(e: &Expr) -> String {
     match e {
         Expr::Const(..) => expr(e),
-        Expr::Load(Place::Var(_) | Place::Field(..), scalar, word) if same(*scalar, *word) => expr(e),
+        Expr::Load(VarPlace::Var(_) | VarPlace::Field(..), scalar, word) if same(*scalar, *word) => expr(e),
         _ => format!("({})", expr(e)),
     }
 }
@@ -93,7 +94,7 @@ fn expr(e: &Expr) -> String {
         Expr::Const(value, word) => constant(*value, *word),
         Expr::Load(p, scalar, word) if same(*scalar, *word) => place(p),
         Expr::Load(p, _, word) => format!("({}) as {}", place(p), word_name(*word)),
-        Expr::Unary(UnOp::Neg, a, Word::U32) => format!("{}.wrapping_neg()", operand(a)),
+        Expr::Unary(UnOp::Neg, a, WovenWord::U32) => format!("{}.wrapping_neg()", operand(a)),
         Expr::Unary(op, a, _) => format!("{}{}", if *op == UnOp::Neg { "-" } else { "!" }, operand(a)),
         Expr::Binary(op, a, b, word) => binary(*op, &operand(a), &operand(b), *word),
         Expr::Select(c, a, b, _) => format!("if {} {{ {} }} else {{ {} }}", cond(c), expr(a), expr(b)),
@@ -102,7 +103,7 @@ fn expr(e: &Expr) -> String {
     }
 }
 
-fn binary(op: BinOp, a: &str, b: &str, word: Word) -> String {
+fn binary(op: BinOp, a: &str, b: &str, word: WovenWord) -> String {
     let (sign, wrapping) = match op {
         BinOp::Add => ("+", "wrapping_add"),
         BinOp::Sub => ("-", "wrapping_sub"),
@@ -115,7 +116,7 @@ fn binary(op: BinOp, a: &str, b: &str, word: Word) -> String {
         BinOp::Shl => ("<<", ""),
         BinOp::Shr => (">>", ""),
     };
-    if word == Word::U32 && !wrapping.is_empty() { format!("{a}.{wrapping}({b})") } else { format!("{a} {sign} {b}") }
+    if word == WovenWord::U32 && !wrapping.is_empty() { format!("{a}.{wrapping}({b})") } else { format!("{a} {sign} {b}") }
 }
 
 fn cond(c: &Cond) -> String {
@@ -133,35 +134,35 @@ fn stored(value: &Expr, scalar: Scalar) -> String {
     if same(scalar, scalar.word()) { expr(value) } else { format!("({}) as {}", expr(value), scalar_name(scalar)) }
 }
 
-struct Writer<'m> {
+struct WeaveWriter<'m> {
     out: String,
     indent: usize,
     module: &'m Module,
 }
 
-impl Writer<'_> {
+impl WeaveWriter<'_> {
     fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "{:width$}{text}", "", width = self.indent * 4);
     }
 
-    fn type_name(&self, ty: Type) -> String {
+    fn type_name(&self, ty: WovenType) -> String {
         match ty {
-            Type::Scalar(scalar) => scalar_name(scalar).to_owned(),
-            Type::Struct(id) => self.module.structs[id.0].name.to_string(),
-            Type::Array(scalar, len) => format!("[{}; {len}]", scalar_name(scalar)),
-            Type::Pointer(scalar) => format!("*mut {}", scalar_name(scalar)),
+            WovenType::Scalar(scalar) => scalar_name(scalar).to_owned(),
+            WovenType::Struct(id) => self.module.structs[id.0].name.to_string(),
+            WovenType::Array(scalar, len) => format!("[{}; {len}]", scalar_name(scalar)),
+            WovenType::Pointer(scalar) => format!("*mut {}", scalar_name(scalar)),
         }
     }
 
     fn global(&mut self, global: &Global) {
         let values: Vec<String> = global.init.iter().map(i64::to_string).collect();
-        let init = if matches!(global.ty, Type::Array(..)) { format!("[{}]", values.join(", ")) } else { values.join("") };
+        let init = if matches!(global.ty, WovenType::Array(..)) { format!("[{}]", values.join(", ")) } else { values.join("") };
         let ty = self.type_name(global.ty);
         let prefix = if global.linkage == Linkage::Private { "" } else { "#[no_mangle] pub " };
         self.line(&format!("{prefix}static mut {}: {ty} = {init};", global.name));
     }
 
-    fn function(&mut self, function: &Function) {
+    fn function(&mut self, function: &WovenFunction) {
         match function.inlining {
             Inlining::Free => {}
             Inlining::Always => self.line("#[inline(always)]"),
@@ -173,7 +174,7 @@ impl Writer<'_> {
         self.indent += 1;
         // A narrow function returns what its expressions truncate to.
         let scalar = match function.returns {
-            Some(Type::Scalar(scalar)) => Some(scalar),
+            Some(WovenType::Scalar(scalar)) => Some(scalar),
             _ => None,
         };
         self.body(&function.body, scalar);
@@ -216,7 +217,7 @@ impl Writer<'_> {
     /// `head` followed by a value for a scalar, spread over lines where the layout asks for it.
     fn valued(&mut self, head: &str, value: &Expr, scalar: Scalar) {
         match value {
-            Expr::Select(c, a, b, Layout::ThreeLines) => {
+            Expr::Select(c, a, b, TernaryLayout::ThreeLines) => {
                 self.line(&format!("{head}if {} {{", cond(c)));
                 self.line(&format!("    {}", stored(a, scalar)));
                 self.line("} else {");
@@ -293,12 +294,12 @@ impl Writer<'_> {
         }
     }
 
-    fn declare(&mut self, name: &str, ty: Type, init: &Init) {
+    fn declare(&mut self, name: &str, ty: WovenType, init: &Init) {
         let head = format!("let mut {name}: {} = ", self.type_name(ty));
         match (init, ty) {
-            (Init::Value(value), Type::Scalar(scalar)) => self.valued(&head, value, scalar),
+            (Init::Value(value), WovenType::Scalar(scalar)) => self.valued(&head, value, scalar),
             (Init::Value(value), _) => self.line(&format!("{head}{};", expr(value))),
-            (Init::Fields(values), Type::Struct(id)) => {
+            (Init::Fields(values), WovenType::Struct(id)) => {
                 let shape = &self.module.structs[id.0];
                 let fields = shape.fields.iter().zip(values).map(|((n, s), v)| format!("{n}: {}", stored(v, *s)));
                 let text = format!("{head}{} {{ {} }};", shape.name, fields.collect::<Vec<_>>().join(", "));

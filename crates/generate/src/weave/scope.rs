@@ -1,7 +1,7 @@
 //! What is visible where a statement is being written, and how much the program may still cost.
 
 use super::dice::Dice;
-use super::model::{BinOp, Call, Expr, Function, LabelId, Module, Name, Param, Place, Range, Scalar, Stmt, Type, Word};
+use super::model::{BinOp, Call, Expr, LabelId, Module, Name, Param, Range, Scalar, Stmt, VarPlace, WovenFunction, WovenType, WovenWord};
 
 /// Whether the program may assign to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub enum Mutability {
 
 /// A variable that can be named.
 #[derive(Clone, Debug)]
-pub struct Var {
+pub struct VarInScope {
     pub name: Name,
-    pub ty: Type,
+    pub ty: WovenType,
     /// What it holds, at any time; for pointers, what they point to.
     pub range: Range,
     pub mutability: Mutability,
@@ -26,7 +26,7 @@ pub struct Var {
 pub struct Signature {
     pub name: Name,
     pub params: Vec<Param>,
-    pub returns: Option<(Type, Range)>,
+    pub returns: Option<(WovenType, Range)>,
     /// Upper bound of the lines one call executes.
     pub cost: u64,
     pub calls: u32,
@@ -46,11 +46,11 @@ pub struct Maker {
     pub dice: Dice,
     pub module: Module,
     pub signatures: Vec<Signature>,
-    pub globals: Vec<Var>,
-    pub scope: Vec<Var>,
+    pub globals: Vec<VarInScope>,
+    pub scope: Vec<VarInScope>,
     pub jumps: Vec<Jump>,
     /// Return type of the function being written.
-    pub returns: Option<(Type, Range)>,
+    pub returns: Option<(WovenType, Range)>,
     /// How often the current statement runs at most, per call.
     pub times: u64,
     /// Cost of the function so far, and what it may cost.
@@ -115,8 +115,8 @@ impl Maker {
     }
 
     /// Every variable that can be named here: inner ones hide outer ones of the same name.
-    pub fn visible(&self) -> Vec<Var> {
-        let mut seen: Vec<Var> = Vec::new();
+    pub fn visible(&self) -> Vec<VarInScope> {
+        let mut seen: Vec<VarInScope> = Vec::new();
         for var in self.scope.iter().rev().chain(self.globals.iter()) {
             if !seen.iter().any(|s| s.name == var.name) {
                 seen.push(var.clone());
@@ -126,8 +126,8 @@ impl Maker {
     }
 
     /// A visible variable that satisfies `fits`; nearer ones are likelier.
-    pub fn find(&mut self, fits: impl Fn(&Var) -> bool) -> Option<Var> {
-        let found: Vec<Var> = self.visible().into_iter().filter(fits).collect();
+    pub fn find(&mut self, fits: impl Fn(&VarInScope) -> bool) -> Option<VarInScope> {
+        let found: Vec<VarInScope> = self.visible().into_iter().filter(fits).collect();
         if found.is_empty() {
             return None;
         }
@@ -136,20 +136,20 @@ impl Maker {
     }
 
     /// A scalar place to read or to write, with its type and range.
-    pub fn place(&mut self, wanted: Option<Mutability>) -> Option<(Place, Scalar, Range)> {
-        let fits = |v: &Var| wanted.is_none() || v.mutability == Mutability::Free;
+    pub fn place(&mut self, wanted: Option<Mutability>) -> Option<(VarPlace, Scalar, Range)> {
+        let fits = |v: &VarInScope| wanted.is_none() || v.mutability == Mutability::Free;
         let var = self.find(fits)?;
         Some(match var.ty {
-            Type::Scalar(scalar) => (Place::Var(var.name), scalar, var.range),
-            Type::Pointer(scalar) => (Place::Deref(var.name), scalar, var.range),
-            Type::Array(scalar, len) => {
+            WovenType::Scalar(scalar) => (VarPlace::Var(var.name), scalar, var.range),
+            WovenType::Pointer(scalar) => (VarPlace::Deref(var.name), scalar, var.range),
+            WovenType::Array(scalar, len) => {
                 let index = self.index(len);
-                (Place::Index(var.name, Box::new(index)), scalar, scalar.range())
+                (VarPlace::Index(var.name, Box::new(index)), scalar, scalar.range())
             }
-            Type::Struct(id) => {
+            WovenType::Struct(id) => {
                 let fields = self.module.structs[id.0].fields.clone();
                 let (field, scalar) = self.dice.pick(&fields).clone();
-                (Place::Field(var.name, field), scalar, scalar.range())
+                (VarPlace::Field(var.name, field), scalar, scalar.range())
             }
         })
     }
@@ -157,19 +157,19 @@ impl Maker {
     /// An index inside an array of `len` elements: a counter that stays below, or something masked.
     fn index(&mut self, len: usize) -> Expr {
         let inside = Range::new(0, len as i64 - 1);
-        let counter = self.find(|v| matches!(v.ty, Type::Scalar(_)) && inside.holds(v.range));
-        if let (Some(Var { name, ty: Type::Scalar(scalar), .. }), true) = (counter, self.dice.chance(70)) {
-            return Expr::Load(Place::Var(name), scalar, Word::I32);
+        let counter = self.find(|v| matches!(v.ty, WovenType::Scalar(_)) && inside.holds(v.range));
+        if let (Some(VarInScope { name, ty: WovenType::Scalar(scalar), .. }), true) = (counter, self.dice.chance(70)) {
+            return Expr::Load(VarPlace::Var(name), scalar, WovenWord::I32);
         }
-        let Some(Var { name, ty: Type::Scalar(scalar), .. }) = self.find(|v| matches!(v.ty, Type::Scalar(_))) else {
-            return Expr::Const(self.dice.between(0, len as i64 - 1), Word::I32);
+        let Some(VarInScope { name, ty: WovenType::Scalar(scalar), .. }) = self.find(|v| matches!(v.ty, WovenType::Scalar(_))) else {
+            return Expr::Const(self.dice.between(0, len as i64 - 1), WovenWord::I32);
         };
-        let value = Expr::Load(Place::Var(name), scalar, Word::I32);
-        Expr::Binary(BinOp::And, Box::new(value), Box::new(Expr::Const(len as i64 - 1, Word::I32)), Word::I32)
+        let value = Expr::Load(VarPlace::Var(name), scalar, WovenWord::I32);
+        Expr::Binary(BinOp::And, Box::new(value), Box::new(Expr::Const(len as i64 - 1, WovenWord::I32)), WovenWord::I32)
     }
 
     /// Ends a function: its signature becomes callable.
-    pub fn finish(&mut self, function: Function, returns: Option<(Type, Range)>) {
+    pub fn finish(&mut self, function: WovenFunction, returns: Option<(WovenType, Range)>) {
         let signature =
             Signature { name: function.name.clone(), params: function.params.clone(), returns, cost: self.cost.max(1) + 1, calls: 0 };
         self.signatures.push(signature);
@@ -179,7 +179,7 @@ impl Maker {
     }
 
     /// Starts a function with these parameters in scope.
-    pub fn begin(&mut self, params: &[Param], returns: Option<(Type, Range)>, cost_limit: u64) {
+    pub fn begin(&mut self, params: &[Param], returns: Option<(WovenType, Range)>, cost_limit: u64) {
         self.scope.clear();
         self.jumps.clear();
         self.returns = returns;
@@ -187,7 +187,7 @@ impl Maker {
         self.cost = 0;
         self.cost_limit = cost_limit;
         for param in params {
-            self.scope.push(Var { name: param.name.clone(), ty: param.ty, range: param.range, mutability: Mutability::Free });
+            self.scope.push(VarInScope { name: param.name.clone(), ty: param.ty, range: param.range, mutability: Mutability::Free });
         }
     }
 
@@ -200,6 +200,6 @@ impl Maker {
 }
 
 /// Wraps a call whose scalar result is declared as a new variable.
-pub fn declare_call(name: Name, ty: Type, call: Call) -> Stmt {
+pub fn declare_call(name: Name, ty: WovenType, call: Call) -> Stmt {
     Stmt::Declare { name, ty, init: super::model::Init::Call(call) }
 }

@@ -3,9 +3,10 @@
 
 use super::expr::fit;
 use super::model::{
-    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Function, Init, Inlining, Name, Param, Place, Range, Scalar, Stmt, StructId, Type, Word,
+    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Init, Inlining, Name, Param, Range, Scalar, Stmt, StructId, VarPlace, WovenFunction,
+    WovenType, WovenWord,
 };
-use super::scope::{Maker, Mutability, Var};
+use super::scope::{Maker, Mutability, VarInScope};
 use super::stmt::ends_block;
 
 /// Lines one call of a helper may execute at most.
@@ -37,8 +38,8 @@ impl Shape {
         [Self::Plain, Self::Masked, Self::Pointer, Self::TailRecursive, Self::EarlyReturn, Self::Kernel, Self::Struct, Self::Dispatch];
 }
 
-fn load(name: &Name, scalar: Scalar, word: Word) -> Expr {
-    Expr::Load(Place::Var(name.clone()), scalar, word)
+fn load(name: &Name, scalar: Scalar, word: WovenWord) -> Expr {
+    Expr::Load(VarPlace::Var(name.clone()), scalar, word)
 }
 
 impl Maker {
@@ -66,7 +67,7 @@ impl Maker {
 
     fn scalar_param(&mut self) -> Param {
         let (scalar, range) = self.scalar();
-        Param { name: self.fresh("p"), ty: Type::Scalar(scalar), range }
+        Param { name: self.fresh("p"), ty: WovenType::Scalar(scalar), range }
     }
 
     fn result(&mut self) -> (Scalar, Range) {
@@ -84,27 +85,27 @@ impl Maker {
         body.push(Stmt::Return(Some(value)));
     }
 
-    fn emit(&mut self, prefix: &str, params: Vec<Param>, returns: Option<(Type, Range)>, inlining: Inlining, body: Block) {
+    fn emit(&mut self, prefix: &str, params: Vec<Param>, returns: Option<(WovenType, Range)>, inlining: Inlining, body: Block) {
         let name = self.fresh(prefix);
         self.emit_named(name, params, returns, inlining, body);
     }
 
-    fn emit_named(&mut self, name: Name, params: Vec<Param>, returns: Option<(Type, Range)>, inlining: Inlining, body: Block) {
-        let function = Function { name, params, returns: returns.map(|(ty, _)| ty), inlining, body };
+    fn emit_named(&mut self, name: Name, params: Vec<Param>, returns: Option<(WovenType, Range)>, inlining: Inlining, body: Block) {
+        let function = WovenFunction { name, params, returns: returns.map(|(ty, _)| ty), inlining, body };
         self.finish(function, returns);
     }
 
     fn plain(&mut self) {
         let params: Vec<Param> = (0..=self.dice.below(3)).map(|_| self.scalar_param()).collect();
         let (scalar, range) = self.result();
-        self.begin(&params, Some((Type::Scalar(scalar), range)), HELPER_COST);
+        self.begin(&params, Some((WovenType::Scalar(scalar), range)), HELPER_COST);
         let mut body = Block::new();
         self.declare(&mut body);
         let size = 3 + self.dice.below(5);
         body.extend(self.statements(size, 1));
         self.return_mix(&mut body, scalar, range);
         let inlining = self.inlining();
-        self.emit("plain", params, Some((Type::Scalar(scalar), range)), inlining, body);
+        self.emit("plain", params, Some((WovenType::Scalar(scalar), range)), inlining, body);
     }
 
     fn masked(&mut self) {
@@ -112,34 +113,34 @@ impl Maker {
         for _ in 0..=self.dice.below(3) {
             let scalar = *self.dice.pick(&[Scalar::U8, Scalar::I8, Scalar::U16, Scalar::I16, Scalar::I32, Scalar::U32]);
             let range = if scalar == Scalar::I32 { *self.dice.pick(&[Range::new(0, 15), Range::new(0, 255)]) } else { scalar.range() };
-            params.push(Param { name: self.fresh("p"), ty: Type::Scalar(scalar), range });
+            params.push(Param { name: self.fresh("p"), ty: WovenType::Scalar(scalar), range });
         }
         let (scalar, range) = self.result();
-        self.begin(&params, Some((Type::Scalar(scalar), range)), HELPER_COST);
+        self.begin(&params, Some((WovenType::Scalar(scalar), range)), HELPER_COST);
         let mut body = Block::new();
         for param in params.clone() {
-            let Type::Scalar(scalar) = param.ty else { continue };
+            let WovenType::Scalar(scalar) = param.ty else { continue };
             if self.dice.chance(45) {
                 self.charge(1);
                 let mask = Expr::Const(*self.dice.pick(&[1, 3, 7, 15, 31, 127]), scalar.word());
                 let other = self.expr(scalar.word(), 1).0;
                 let value = Expr::Binary(BinOp::And, Box::new(other), Box::new(mask), scalar.word());
-                let value = if scalar == Scalar::I32 { fit((value, Range::new(0, 127)), param.range, Word::I32) } else { value };
-                body.push(Stmt::Assign { place: Place::Var(param.name), scalar, value });
+                let value = if scalar == Scalar::I32 { fit((value, Range::new(0, 127)), param.range, WovenWord::I32) } else { value };
+                body.push(Stmt::Assign { place: VarPlace::Var(param.name), scalar, value });
             }
         }
         let size = 1 + self.dice.below(2);
         body.extend(self.statements(size, 2));
         self.return_mix(&mut body, scalar, range);
         let inlining = if self.dice.chance(60) { Inlining::Free } else { Inlining::Always };
-        self.emit("masked", params, Some((Type::Scalar(scalar), range)), inlining, body);
+        self.emit("masked", params, Some((WovenType::Scalar(scalar), range)), inlining, body);
     }
 
     fn pointer(&mut self) {
         let mut params = Vec::new();
         for _ in 0..=self.dice.below(2) {
             let scalar = *self.dice.pick(&[Scalar::I32, Scalar::U32, Scalar::I16, Scalar::U8]);
-            params.push(Param { name: self.fresh("p"), ty: Type::Pointer(scalar), range: scalar.range() });
+            params.push(Param { name: self.fresh("p"), ty: WovenType::Pointer(scalar), range: scalar.range() });
         }
         params.push(self.scalar_param());
         self.begin(&params, None, HELPER_COST);
@@ -148,10 +149,10 @@ impl Maker {
             self.declare(&mut body);
         }
         for param in params.clone() {
-            if let Type::Pointer(scalar) = param.ty {
+            if let WovenType::Pointer(scalar) = param.ty {
                 self.charge(1);
                 let value = self.value_for(scalar, scalar.range(), 2);
-                let store = Stmt::Assign { place: Place::Deref(param.name), scalar, value };
+                let store = Stmt::Assign { place: VarPlace::Deref(param.name), scalar, value };
                 if self.dice.chance(40) {
                     self.charge(1);
                     let cond = self.branch_cond(1);
@@ -169,23 +170,23 @@ impl Maker {
 
     fn tail_recursive(&mut self) {
         let depth = *self.dice.pick(&[3i64, 5, 7]);
-        let counter = Param { name: self.fresh("n"), ty: Type::Scalar(Scalar::I32), range: Range::new(0, depth) };
+        let counter = Param { name: self.fresh("n"), ty: WovenType::Scalar(Scalar::I32), range: Range::new(0, depth) };
         let (acc_scalar, acc_range) = *self.dice.pick(&[
             (Scalar::U32, Scalar::U32.range()),
             (Scalar::I32, Range::new(-9999, 9999)),
             (Scalar::U8, Scalar::U8.range()),
         ]);
-        let acc = Param { name: self.fresh("acc"), ty: Type::Scalar(acc_scalar), range: acc_range };
+        let acc = Param { name: self.fresh("acc"), ty: WovenType::Scalar(acc_scalar), range: acc_range };
         let mut params = vec![counter.clone(), acc.clone()];
         if self.dice.chance(40) {
             params.push(self.scalar_param());
         }
         let name = self.fresh("tail");
-        let returns = Some((Type::Scalar(acc_scalar), acc_range));
+        let returns = Some((WovenType::Scalar(acc_scalar), acc_range));
         self.begin(&params, returns, HELPER_COST);
         self.scope[0].mutability = Mutability::Fixed;
         let mut body = Block::new();
-        let done = Cond::Compare(CmpOp::Le, load(&counter.name, Scalar::I32, Word::I32), Expr::Const(0, Word::I32));
+        let done = Cond::Compare(CmpOp::Le, load(&counter.name, Scalar::I32, WovenWord::I32), Expr::Const(0, WovenWord::I32));
         let base = load(&acc.name, acc_scalar, acc_scalar.word());
         body.push(Stmt::If { cond: done, then: vec![Stmt::Return(Some(base))], otherwise: Block::new() });
         self.repeated(depth as u64 + 1, |m| {
@@ -194,11 +195,11 @@ impl Maker {
             body.extend(m.statements(size, 2));
             let mut args = Vec::new();
             for param in &params {
-                let Type::Scalar(scalar) = param.ty else { continue };
+                let WovenType::Scalar(scalar) = param.ty else { continue };
                 // Past the test above the counter is at least one, so that one less is in its range.
                 let value = if param.name == counter.name {
-                    let n = load(&counter.name, Scalar::I32, Word::I32);
-                    Expr::Binary(BinOp::Sub, Box::new(n), Box::new(Expr::Const(1, Word::I32)), Word::I32)
+                    let n = load(&counter.name, Scalar::I32, WovenWord::I32);
+                    Expr::Binary(BinOp::Sub, Box::new(n), Box::new(Expr::Const(1, WovenWord::I32)), WovenWord::I32)
                 } else {
                     m.value_for(scalar, param.range, 2)
                 };
@@ -213,7 +214,7 @@ impl Maker {
     fn early_return(&mut self) {
         let params: Vec<Param> = (0..2 + self.dice.below(2)).map(|_| self.scalar_param()).collect();
         let (scalar, range) = self.result();
-        self.begin(&params, Some((Type::Scalar(scalar), range)), HELPER_COST);
+        self.begin(&params, Some((WovenType::Scalar(scalar), range)), HELPER_COST);
         let mut body = Block::new();
         self.declare(&mut body);
         let shared = self.value_for(scalar, range, 1);
@@ -234,25 +235,25 @@ impl Maker {
         }
         body.push(Stmt::Return(Some(shared)));
         let inlining = self.inlining();
-        self.emit("early", params, Some((Type::Scalar(scalar), range)), inlining, body);
+        self.emit("early", params, Some((WovenType::Scalar(scalar), range)), inlining, body);
     }
 
     fn kernel(&mut self) {
         let len = *self.dice.pick(&[8usize, 8, 16]);
-        let arrays: Vec<Var> = self.globals.iter().filter(|g| matches!(g.ty, Type::Array(_, l) if l >= len)).cloned().collect();
+        let arrays: Vec<VarInScope> = self.globals.iter().filter(|g| matches!(g.ty, WovenType::Array(_, l) if l >= len)).cloned().collect();
         if arrays.is_empty() {
             return self.plain();
         }
         let params: Vec<Param> = (0..=self.dice.below(2)).map(|_| self.scalar_param()).collect();
         let (scalar, range) = (Scalar::U32, Scalar::U32.range());
-        self.begin(&params, Some((Type::Scalar(scalar), range)), HELPER_COST * 2);
+        self.begin(&params, Some((WovenType::Scalar(scalar), range)), HELPER_COST * 2);
         let mut body = Block::new();
         let acc = self.fresh("acc");
-        let zero = Init::Value(Expr::Const(self.dice.between(0, 9), Word::U32));
-        body.push(Stmt::Declare { name: acc.clone(), ty: Type::Scalar(scalar), init: zero });
-        self.scope.push(Var { name: acc.clone(), ty: Type::Scalar(scalar), range, mutability: Mutability::Free });
+        let zero = Init::Value(Expr::Const(self.dice.between(0, 9), WovenWord::U32));
+        body.push(Stmt::Declare { name: acc.clone(), ty: WovenType::Scalar(scalar), init: zero });
+        self.scope.push(VarInScope { name: acc.clone(), ty: WovenType::Scalar(scalar), range, mutability: Mutability::Free });
         let target = self.dice.pick(&arrays).clone();
-        let Type::Array(element, _) = target.ty else { return self.plain() };
+        let WovenType::Array(element, _) = target.ty else { return self.plain() };
         let step = if self.dice.chance(70) { 1 } else { 2 };
         let trips = len as u64 / step;
         self.charge(trips + 3);
@@ -261,14 +262,23 @@ impl Maker {
         let inner = self.repeated(trips, |m| {
             m.scoped(|m| {
                 let counter = Range::new(0, len as i64 - 1);
-                m.scope.push(Var { name: var.clone(), ty: Type::Scalar(Scalar::I32), range: counter, mutability: Mutability::Fixed });
+                m.scope.push(VarInScope {
+                    name: var.clone(),
+                    ty: WovenType::Scalar(Scalar::I32),
+                    range: counter,
+                    mutability: Mutability::Fixed,
+                });
                 let mut inner = Block::new();
-                let at = || Place::Index(target.name.clone(), Box::new(load(&var, Scalar::I32, Word::I32)));
+                let at = || VarPlace::Index(target.name.clone(), Box::new(load(&var, Scalar::I32, WovenWord::I32)));
                 m.charge(2);
                 let value = m.value_for(element, element.range(), 2);
                 let write = Stmt::Assign { place: at(), scalar: element, value };
-                let sum =
-                    Stmt::Update { place: Place::Var(acc.clone()), scalar, op: BinOp::Add, value: Expr::Load(at(), element, Word::U32) };
+                let sum = Stmt::Update {
+                    place: VarPlace::Var(acc.clone()),
+                    scalar,
+                    op: BinOp::Add,
+                    value: Expr::Load(at(), element, WovenWord::U32),
+                };
                 match m.dice.below(3) {
                     // The condition does not change in the loop: unswitching.
                     0 => {
@@ -289,14 +299,14 @@ impl Maker {
                 inner
             })
         });
-        let cond = Cond::Compare(CmpOp::Lt, load(&var, Scalar::I32, Word::I32), Expr::Const(len as i64, Word::I32));
-        body.push(Stmt::For { id, var, scalar: Scalar::I32, from: Expr::Const(0, Word::I32), cond, step: step as i64, body: inner });
+        let cond = Cond::Compare(CmpOp::Lt, load(&var, Scalar::I32, WovenWord::I32), Expr::Const(len as i64, WovenWord::I32));
+        body.push(Stmt::For { id, var, scalar: Scalar::I32, from: Expr::Const(0, WovenWord::I32), cond, step: step as i64, body: inner });
         if self.dice.chance(50) {
             body.extend(self.statements(1, 2));
         }
-        body.push(Stmt::Return(Some(load(&acc, scalar, Word::U32))));
+        body.push(Stmt::Return(Some(load(&acc, scalar, WovenWord::U32))));
         let inlining = self.inlining();
-        self.emit("kernel", params, Some((Type::Scalar(scalar), range)), inlining, body);
+        self.emit("kernel", params, Some((WovenType::Scalar(scalar), range)), inlining, body);
     }
 
     fn by_value(&mut self) {
@@ -305,19 +315,19 @@ impl Maker {
         }
         let id = StructId(self.dice.below(self.module.structs.len()));
         let fields = self.module.structs[id.0].fields.clone();
-        let subject = Param { name: self.fresh("s"), ty: Type::Struct(id), range: Range::new(0, 0) };
+        let subject = Param { name: self.fresh("s"), ty: WovenType::Struct(id), range: Range::new(0, 0) };
         let mut params = vec![subject.clone(), self.scalar_param()];
         if self.dice.chance(30) {
             params.swap(0, 1);
         }
-        let returns = Some((Type::Struct(id), Range::new(0, 0)));
+        let returns = Some((WovenType::Struct(id), Range::new(0, 0)));
         self.begin(&params, returns, HELPER_COST);
         let mut body = Block::new();
         for (field, scalar) in &fields {
             if self.dice.chance(60) {
                 self.charge(1);
                 let value = self.value_for(*scalar, scalar.range(), 2);
-                body.push(Stmt::Assign { place: Place::Field(subject.name.clone(), field.clone()), scalar: *scalar, value });
+                body.push(Stmt::Assign { place: VarPlace::Field(subject.name.clone(), field.clone()), scalar: *scalar, value });
             }
         }
         let size = 1 + self.dice.below(2);
@@ -331,20 +341,20 @@ impl Maker {
     fn dispatch(&mut self) {
         let params: Vec<Param> = (0..2).map(|_| self.scalar_param()).collect();
         let (scalar, range) = self.result();
-        self.begin(&params, Some((Type::Scalar(scalar), range)), HELPER_COST);
+        self.begin(&params, Some((WovenType::Scalar(scalar), range)), HELPER_COST);
         let mut body = Block::new();
         let out = self.fresh("v");
         let start = self.value_for(scalar, range, 1);
         self.charge(3);
-        body.push(Stmt::Declare { name: out.clone(), ty: Type::Scalar(scalar), init: Init::Value(start) });
-        self.scope.push(Var { name: out.clone(), ty: Type::Scalar(scalar), range, mutability: Mutability::Free });
-        let Type::Scalar(selector) = params[0].ty else { return };
-        let value = fit((load(&params[0].name, selector, Word::I32), Word::I32.range()), Range::new(0, 7), Word::I32);
+        body.push(Stmt::Declare { name: out.clone(), ty: WovenType::Scalar(scalar), init: Init::Value(start) });
+        self.scope.push(VarInScope { name: out.clone(), ty: WovenType::Scalar(scalar), range, mutability: Mutability::Free });
+        let WovenType::Scalar(selector) = params[0].ty else { return };
+        let value = fit((load(&params[0].name, selector, WovenWord::I32), WovenWord::I32.range()), Range::new(0, 7), WovenWord::I32);
         let mut arms = Vec::new();
         for label in 0..self.dice.between(3, 5) {
             self.charge(1);
             let set = self.value_for(scalar, range, 1);
-            let mut arm = vec![Stmt::Assign { place: Place::Var(out.clone()), scalar, value: set }];
+            let mut arm = vec![Stmt::Assign { place: VarPlace::Var(out.clone()), scalar, value: set }];
             if self.dice.chance(30) {
                 arm.extend(self.block(1, 2));
             }
@@ -357,6 +367,6 @@ impl Maker {
         }
         body.push(Stmt::Return(Some(load(&out, scalar, scalar.word()))));
         let inlining = self.inlining();
-        self.emit("dispatch", params, Some((Type::Scalar(scalar), range)), inlining, body);
+        self.emit("dispatch", params, Some((WovenType::Scalar(scalar), range)), inlining, body);
     }
 }

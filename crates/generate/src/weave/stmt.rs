@@ -2,8 +2,10 @@
 //! masked or constant.
 
 use super::expr::fit;
-use super::model::{Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Init, LabelId, Layout, Linkage, Place, Range, Scalar, Stmt, Type, Word};
-use super::scope::{Jump, Maker, Mutability, Var};
+use super::model::{
+    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Init, LabelId, Linkage, Range, Scalar, Stmt, TernaryLayout, VarPlace, WovenType, WovenWord,
+};
+use super::scope::{Jump, Maker, Mutability, VarInScope};
 
 /// Deepest nesting of blocks; more makes programs long, not interesting.
 const MAX_DEPTH: u32 = 3;
@@ -93,8 +95,8 @@ impl Maker {
         let (scalar, range) = self.scalar();
         let value = self.value_for(scalar, range, 2);
         let name = self.fresh("v");
-        out.push(Stmt::Declare { name: name.clone(), ty: Type::Scalar(scalar), init: Init::Value(value) });
-        self.scope.push(Var { name, ty: Type::Scalar(scalar), range, mutability: Mutability::Free });
+        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Scalar(scalar), init: Init::Value(value) });
+        self.scope.push(VarInScope { name, ty: WovenType::Scalar(scalar), range, mutability: Mutability::Free });
     }
 
     fn declare_aggregate(&mut self, out: &mut Block) {
@@ -107,8 +109,8 @@ impl Maker {
         let len = *self.dice.pick(&[4usize, 8]);
         let elements = (0..len).map(|_| self.dice.between(0, 99)).collect();
         let name = self.fresh("arr");
-        out.push(Stmt::Declare { name: name.clone(), ty: Type::Array(scalar, len), init: Init::Elements(elements) });
-        self.scope.push(Var { name, ty: Type::Array(scalar, len), range: scalar.range(), mutability: Mutability::Free });
+        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Array(scalar, len), init: Init::Elements(elements) });
+        self.scope.push(VarInScope { name, ty: WovenType::Array(scalar, len), range: scalar.range(), mutability: Mutability::Free });
     }
 
     /// Declares a struct variable with a value for each field.
@@ -116,9 +118,9 @@ impl Maker {
         let fields = self.module.structs[id.0].fields.clone();
         let values = fields.iter().map(|(_, scalar)| self.value_for(*scalar, scalar.range(), 1)).collect();
         let name = self.fresh("s");
-        out.push(Stmt::Declare { name: name.clone(), ty: Type::Struct(id), init: Init::Fields(values) });
+        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Struct(id), init: Init::Fields(values) });
         let range = Range::new(0, 0);
-        self.scope.push(Var { name: name.clone(), ty: Type::Struct(id), range, mutability: Mutability::Free });
+        self.scope.push(VarInScope { name: name.clone(), ty: WovenType::Struct(id), range, mutability: Mutability::Free });
         name
     }
 
@@ -143,7 +145,7 @@ impl Maker {
         let op = *self.dice.pick(&[BinOp::Add, BinOp::Add, BinOp::Sub, BinOp::Xor, BinOp::And, BinOp::Or]);
         let word = scalar.word();
         let valued = self.expr(word, 1);
-        let value = if word == Word::U32 { valued.0 } else { fit(valued, Range::new(-4095, 4095), word) };
+        let value = if word == WovenWord::U32 { valued.0 } else { fit(valued, Range::new(-4095, 4095), word) };
         out.push(Stmt::Update { place, scalar, op, value });
     }
 
@@ -171,8 +173,8 @@ impl Maker {
         let scalar = *self.dice.pick(&[Scalar::I32, Scalar::I32, Scalar::U8, Scalar::U32, Scalar::I64]);
         let word = scalar.word();
         let var = self.fresh("i");
-        let load = || Expr::Load(Place::Var(var.clone()), scalar, word);
-        let (from, cond, step, range, bound) = if self.dice.chance(70) || word == Word::U32 || scalar == Scalar::U8 {
+        let load = || Expr::Load(VarPlace::Var(var.clone()), scalar, word);
+        let (from, cond, step, range, bound) = if self.dice.chance(70) || word == WovenWord::U32 || scalar == Scalar::U8 {
             let step = *self.dice.pick(&[1i64, 1, 1, 2, 3]);
             let (limit, hi) = if self.dice.chance(50) {
                 (Expr::Const(trips, word), trips)
@@ -193,7 +195,7 @@ impl Maker {
         let inside = if step > 0 { Range::new(0, (bound - 1).max(0)) } else { range };
         let body = self.repeated(bound as u64, |m| {
             m.scoped(|m| {
-                m.scope.push(Var { name: var.clone(), ty: Type::Scalar(scalar), range: inside, mutability: Mutability::Fixed });
+                m.scope.push(VarInScope { name: var.clone(), ty: WovenType::Scalar(scalar), range: inside, mutability: Mutability::Fixed });
                 let size = 1 + m.dice.below(3);
                 m.statements(size, depth + 1)
             })
@@ -212,13 +214,14 @@ impl Maker {
         }
         self.charge(2);
         let name = self.fresh("w");
-        let valued = self.expr(Word::I32, 1);
-        let init = fit(valued, Range::new(0, top), Word::I32);
-        out.push(Stmt::Declare { name: name.clone(), ty: Type::Scalar(Scalar::I32), init: Init::Value(init) });
+        let valued = self.expr(WovenWord::I32, 1);
+        let init = fit(valued, Range::new(0, top), WovenWord::I32);
+        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Scalar(Scalar::I32), init: Init::Value(init) });
         // `while (w > 0) { …; w -= 2; }` may end below zero.
         let range = Range::new(-amount, top);
-        self.scope.push(Var { name: name.clone(), ty: Type::Scalar(Scalar::I32), range, mutability: Mutability::Fixed });
-        let cond = Cond::Compare(CmpOp::Gt, Expr::Load(Place::Var(name.clone()), Scalar::I32, Word::I32), Expr::Const(0, Word::I32));
+        self.scope.push(VarInScope { name: name.clone(), ty: WovenType::Scalar(Scalar::I32), range, mutability: Mutability::Fixed });
+        let cond =
+            Cond::Compare(CmpOp::Gt, Expr::Load(VarPlace::Var(name.clone()), Scalar::I32, WovenWord::I32), Expr::Const(0, WovenWord::I32));
         let id = self.label();
         // No `continue`: it would skip the shrinking.
         self.jumps.push(Jump::BreakOnly(id));
@@ -229,8 +232,8 @@ impl Maker {
         });
         self.jumps.pop();
         if !ends_block(body.last()) {
-            let amount = Expr::Const(amount, Word::I32);
-            body.push(Stmt::Update { place: Place::Var(name), scalar: Scalar::I32, op, value: amount });
+            let amount = Expr::Const(amount, WovenWord::I32);
+            body.push(Stmt::Update { place: VarPlace::Var(name), scalar: Scalar::I32, op, value: amount });
         }
         out.push(Stmt::While { id, cond, body });
     }
@@ -238,13 +241,14 @@ impl Maker {
     /// A counter of its own for loops that test at the end, and the statement that advances it.
     fn rounds(&mut self, out: &mut Block, trips: i64) -> (Stmt, Cond) {
         let name = self.fresh("r");
-        let zero = Init::Value(Expr::Const(0, Word::I32));
-        out.push(Stmt::Declare { name: name.clone(), ty: Type::Scalar(Scalar::I32), init: zero });
+        let zero = Init::Value(Expr::Const(0, WovenWord::I32));
+        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Scalar(Scalar::I32), init: zero });
         let range = Range::new(0, trips + 1);
-        self.scope.push(Var { name: name.clone(), ty: Type::Scalar(Scalar::I32), range, mutability: Mutability::Fixed });
-        let one = Expr::Const(1, Word::I32);
-        let advance = Stmt::Update { place: Place::Var(name.clone()), scalar: Scalar::I32, op: BinOp::Add, value: one };
-        let below = Cond::Compare(CmpOp::Lt, Expr::Load(Place::Var(name), Scalar::I32, Word::I32), Expr::Const(trips, Word::I32));
+        self.scope.push(VarInScope { name: name.clone(), ty: WovenType::Scalar(Scalar::I32), range, mutability: Mutability::Fixed });
+        let one = Expr::Const(1, WovenWord::I32);
+        let advance = Stmt::Update { place: VarPlace::Var(name.clone()), scalar: Scalar::I32, op: BinOp::Add, value: one };
+        let below =
+            Cond::Compare(CmpOp::Lt, Expr::Load(VarPlace::Var(name), Scalar::I32, WovenWord::I32), Expr::Const(trips, WovenWord::I32));
         let cond = if self.dice.chance(40) { Cond::And(Box::new(below), Box::new(self.cond(1))) } else { below };
         (advance, cond)
     }
@@ -304,8 +308,8 @@ impl Maker {
     fn switch(&mut self, out: &mut Block, depth: u32) {
         self.charge(1);
         let arms_wanted = self.dice.between(2, 4);
-        let valued = self.expr(Word::I32, 1);
-        let value = fit(valued, Range::new(0, 7), Word::I32);
+        let valued = self.expr(WovenWord::I32, 1);
+        let value = fit(valued, Range::new(0, 7), WovenWord::I32);
         // `break` means the switch here in C: only jumps by label leave the arms.
         let jumps: Vec<Jump> = self.jumps.clone();
         self.jumps.retain(|j| matches!(j, Jump::Label(_)));
@@ -328,7 +332,7 @@ impl Maker {
 
     /// A block whose variable hides one of the same name outside.
     fn shadowing(&mut self, out: &mut Block, depth: u32) {
-        let hidden: Vec<Var> = self.scope.iter().filter(|v| matches!(v.ty, Type::Scalar(_))).cloned().collect();
+        let hidden: Vec<VarInScope> = self.scope.iter().filter(|v| matches!(v.ty, WovenType::Scalar(_))).cloned().collect();
         if hidden.is_empty() {
             return self.declare(out);
         }
@@ -341,8 +345,8 @@ impl Maker {
         self.scope = saved;
         self.charge(1);
         let body = self.scoped(|m| {
-            let mut body = vec![Stmt::Declare { name: hidden.clone(), ty: Type::Scalar(scalar), init: Init::Value(value) }];
-            m.scope.push(Var { name: hidden, ty: Type::Scalar(scalar), range, mutability: Mutability::Free });
+            let mut body = vec![Stmt::Declare { name: hidden.clone(), ty: WovenType::Scalar(scalar), init: Init::Value(value) }];
+            m.scope.push(VarInScope { name: hidden, ty: WovenType::Scalar(scalar), range, mutability: Mutability::Free });
             let size = 1 + m.dice.below(3);
             body.extend(m.statements(size, depth + 1));
             body
@@ -356,13 +360,13 @@ impl Maker {
         let Some(name) = globals.first().cloned() else { return self.assign(out) };
         let sinks: Vec<_> = globals.iter().filter(|g| g.starts_with("sink")).cloned().collect();
         if !sinks.is_empty() && self.dice.chance(55) {
-            let value = self.expr(Word::I32, 2).0;
+            let value = self.expr(WovenWord::I32, 2).0;
             out.push(Stmt::WriteVolatile { name: self.dice.pick(&sinks).clone(), value });
         } else {
             let fresh = self.fresh("v");
-            out.push(Stmt::Declare { name: fresh.clone(), ty: Type::Scalar(Scalar::I32), init: Init::ReadVolatile(name) });
+            out.push(Stmt::Declare { name: fresh.clone(), ty: WovenType::Scalar(Scalar::I32), init: Init::ReadVolatile(name) });
             let range = Scalar::I32.range();
-            self.scope.push(Var { name: fresh, ty: Type::Scalar(Scalar::I32), range, mutability: Mutability::Free });
+            self.scope.push(VarInScope { name: fresh, ty: WovenType::Scalar(Scalar::I32), range, mutability: Mutability::Free });
         }
     }
 
@@ -373,7 +377,7 @@ impl Maker {
         let cond = if self.dice.chance(50) { self.opaque() } else { self.cond(1) };
         let a = self.value_for(scalar, range, 1);
         let b = self.value_for(scalar, range, 1);
-        let value = Expr::Select(Box::new(cond), Box::new(a), Box::new(b), Layout::ThreeLines);
+        let value = Expr::Select(Box::new(cond), Box::new(a), Box::new(b), TernaryLayout::ThreeLines);
         out.push(Stmt::Assign { place, scalar, value });
     }
 
@@ -386,7 +390,7 @@ impl Maker {
             Some(Jump::Loop(id) | Jump::BreakOnly(id)) if self.dice.chance(70) => Stmt::Break(id),
             Some(Jump::Label(id)) if self.dice.chance(70) => Stmt::Leave(id),
             _ => match self.returns {
-                Some((Type::Scalar(scalar), range)) => {
+                Some((WovenType::Scalar(scalar), range)) => {
                     let value = self.value_for(scalar, range, 1);
                     Stmt::Return(Some(value))
                 }
@@ -406,11 +410,11 @@ impl Maker {
     pub fn checksum(&mut self, out: &mut Block) {
         self.charge(1);
         let Some(name) = self.module.checksum.clone() else { return self.assign(out) };
-        let load = Expr::Load(Place::Var(name.clone()), Scalar::U32, Word::U32);
-        let scaled = Expr::Binary(BinOp::Mul, Box::new(load), Box::new(Expr::Const(31, Word::U32)), Word::U32);
-        let (value, _) = self.expr(Word::U32, 1);
-        let value = Expr::Binary(BinOp::Add, Box::new(scaled), Box::new(value), Word::U32);
-        out.push(Stmt::Assign { place: Place::Var(name), scalar: Scalar::U32, value });
+        let load = Expr::Load(VarPlace::Var(name.clone()), Scalar::U32, WovenWord::U32);
+        let scaled = Expr::Binary(BinOp::Mul, Box::new(load), Box::new(Expr::Const(31, WovenWord::U32)), WovenWord::U32);
+        let (value, _) = self.expr(WovenWord::U32, 1);
+        let value = Expr::Binary(BinOp::Add, Box::new(scaled), Box::new(value), WovenWord::U32);
+        out.push(Stmt::Assign { place: VarPlace::Var(name), scalar: Scalar::U32, value });
     }
 
     /// A call of some earlier function that is still affordable, or an assignment.
@@ -437,51 +441,51 @@ impl Maker {
             out.push(Stmt::Call { into: None, call });
             return;
         };
-        if let Type::Scalar(scalar) = ty
+        if let WovenType::Scalar(scalar) = ty
             && self.dice.chance(45)
         {
             let target = self.find(|v| v.ty == ty && v.range.holds(range) && v.mutability == Mutability::Free);
             if let Some(var) = target {
-                out.push(Stmt::Call { into: Some((Place::Var(var.name), scalar)), call });
+                out.push(Stmt::Call { into: Some((VarPlace::Var(var.name), scalar)), call });
                 return;
             }
         }
         let name = self.fresh("v");
         out.push(super::scope::declare_call(name.clone(), ty, call));
-        self.scope.push(Var { name, ty, range, mutability: Mutability::Free });
+        self.scope.push(VarInScope { name, ty, range, mutability: Mutability::Free });
     }
 
-    fn argument(&mut self, out: &mut Block, ty: Type, range: Range) -> Arg {
+    fn argument(&mut self, out: &mut Block, ty: WovenType, range: Range) -> Arg {
         match ty {
-            Type::Scalar(scalar) => {
+            WovenType::Scalar(scalar) => {
                 let depth = self.dice.below(2) as u32;
                 Arg::Value(self.value_for(scalar, range, depth), scalar)
             }
-            Type::Pointer(scalar) => {
-                let wide = |v: &Var| {
-                    let scalar_fits = v.ty == Type::Scalar(scalar) && v.range == scalar.range();
-                    let array_fits = matches!(v.ty, Type::Array(s, _) if s == scalar);
+            WovenType::Pointer(scalar) => {
+                let wide = |v: &VarInScope| {
+                    let scalar_fits = v.ty == WovenType::Scalar(scalar) && v.range == scalar.range();
+                    let array_fits = matches!(v.ty, WovenType::Array(s, _) if s == scalar);
                     v.mutability == Mutability::Free && (scalar_fits || array_fits)
                 };
                 match self.find(wide) {
-                    Some(Var { name, ty: Type::Array(_, len), .. }) => {
-                        Arg::Element(name, Expr::Const(self.dice.between(0, len as i64 - 1), Word::I32))
+                    Some(VarInScope { name, ty: WovenType::Array(_, len), .. }) => {
+                        Arg::Element(name, Expr::Const(self.dice.between(0, len as i64 - 1), WovenWord::I32))
                     }
                     Some(var) => Arg::Address(var.name),
                     None => {
                         let value = self.value_for(scalar, scalar.range(), 1);
                         let name = self.fresh("v");
-                        out.push(Stmt::Declare { name: name.clone(), ty: Type::Scalar(scalar), init: Init::Value(value) });
-                        let ty = Type::Scalar(scalar);
-                        self.scope.push(Var { name: name.clone(), ty, range: scalar.range(), mutability: Mutability::Free });
+                        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Scalar(scalar), init: Init::Value(value) });
+                        let ty = WovenType::Scalar(scalar);
+                        self.scope.push(VarInScope { name: name.clone(), ty, range: scalar.range(), mutability: Mutability::Free });
                         Arg::Address(name)
                     }
                 }
             }
-            Type::Struct(_) | Type::Array(..) => match self.find(|v| v.ty == ty) {
+            WovenType::Struct(_) | WovenType::Array(..) => match self.find(|v| v.ty == ty) {
                 Some(var) => Arg::Struct(var.name),
                 None => match ty {
-                    Type::Struct(id) => Arg::Struct(self.declare_struct(out, id)),
+                    WovenType::Struct(id) => Arg::Struct(self.declare_struct(out, id)),
                     _ => unreachable!("arrays are passed by element address"),
                 },
             },

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use trueline_coverage::StockCoverage;
 use trueline_isolate::{
-    Aggregate, Found, Level, Passing, Report, Suspect, SwitchWitness, Witness, bisected_pass, debug_counters, ochiai, place, rank,
+    Aggregate, Found, Level, Passing, RankingReport, Suspect, SwitchWitness, Witness, bisected_pass, debug_counters, ochiai, place, rank,
     reports_diagnostics,
 };
 use trueline_model::{CodeFunction, CodeMap, Coverage, CoverageSet, Language, Origin, Program};
@@ -98,14 +98,14 @@ impl<'a> Measured<'a> {
             |covered: &CoverageSet| Witness { program: program.clone(), rules: Vec::new(), covered: covered.clone(), distance: 0.0 };
         let found = Found { failing: self.failing.clone(), witnesses: witnesses.iter().map(witness).collect(), ..Found::default() };
         let whole =
-            Report { found: &found, switches: &self.switches, levels: &self.levels, passing: &[], map: self.map, crash: self.crash };
-        let files = |report: Report<'_>| self.of(&report.ranking(Level::File, Aggregate::Evidence));
+            RankingReport { found: &found, switches: &self.switches, levels: &self.levels, passing: &[], map: self.map, crash: self.crash };
+        let files = |report: RankingReport<'_>| self.of(&report.ranking(Level::File, Aggregate::Evidence));
         let default = whole.ranking(Level::File, Aggregate::Evidence);
         let mut ranks = serde_json::json!({
             "default": self.of(&default),
-            "default without switches": files(Report { switches: &[], ..whole }),
-            "default without levels": files(Report { levels: &[], ..whole }),
-            "witnesses alone, evidence": files(Report { switches: &[], levels: &[], ..whole }),
+            "default without switches": files(RankingReport { switches: &[], ..whole }),
+            "default without levels": files(RankingReport { levels: &[], ..whole }),
+            "witnesses alone, evidence": files(RankingReport { switches: &[], levels: &[], ..whole }),
             "witnesses alone, mean (DiWi's formula)": self.of(&self.spectrum(witnesses, Aggregate::Mean)),
             "switches alone": self.of(&self.spectrum(&self.switched(), Aggregate::Independent)),
             "default, blocks as independent": self.of(&whole.ranking(Level::File, Aggregate::Independent)),
@@ -118,7 +118,7 @@ impl<'a> Measured<'a> {
             add(&format!("{name} programs, evidence per file"), self.of(&self.spectrum(sets, Aggregate::Evidence)));
             add(&format!("{name} programs, most suspect block"), self.of(&self.most_suspect_block(sets)));
             add(&format!("{name} programs, files as units"), self.of(&self.whole_files(sets)));
-            add(&format!("default and {name} programs as witnesses"), files(Report { passing: sets, ..whole }));
+            add(&format!("default and {name} programs as witnesses"), files(RankingReport { passing: sets, ..whole }));
         }
         if let Some(place) = self.function_rank(&whole.ranking(Level::Function, Aggregate::Evidence)) {
             ranks["functions"] = serde_json::json!([place]);

@@ -5,7 +5,9 @@ use crate::record::{Base, Bug, Done, bugs, read_program, save};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_coverage::StockCoverage;
-use trueline_isolate::{FailureJudge, FailureKind, Search, Strategy, Switchboard, compiler_switches, diagnose_telling, switch_witnesses};
+use trueline_isolate::{
+    FailureJudge, FailureKind, Strategy, Switchboard, WitnessSearch, compiler_switches, diagnose_telling, switch_witnesses,
+};
 use trueline_model::{Coverage, OptLevel};
 use trueline_toolchain::{Limits, cpu_time, find_compiler};
 
@@ -93,11 +95,11 @@ impl Run<'_> {
         let begun = cpu_time();
         let left = self.budget.saturating_sub(Duration::from_secs_f64(base.cpu_seconds));
         let mut within = || cpu_time() - begun < left;
-        let search = Search {
+        let search = WitnessSearch {
             protect_output: kind == FailureKind::WrongCode,
             strategy: if self.strategy == "random" { Strategy::Random } else { Strategy::Guided },
             seed: self.seed,
-            ..Search::new(&program, &judge, &coverage, &all_flags)
+            ..WitnessSearch::new(&program, &judge, &coverage, &all_flags)
         };
         let found = search.run(&mut within, &mut |_| {})?;
         for (index, witness) in found.witnesses.iter().enumerate() {

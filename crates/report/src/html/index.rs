@@ -1,7 +1,7 @@
 //! The overview and the list.
 
 use super::{CSS, ReportError, plot, words};
-use crate::table::{Row, heading, table_of};
+use crate::table::{TableRow, heading, table_of};
 use askama::Template;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use trueline_model::{OptLevel, wording};
@@ -19,16 +19,16 @@ struct Index<'a> {
     tiles: Vec<(String, String)>,
     plots: Vec<(String, String)>,
     columns: Vec<(String, String)>,
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
     needed: Vec<(String, usize)>,
     compilers: Vec<String>,
     levels: Vec<String>,
     kinds: Vec<String>,
     verdicts: Vec<String>,
-    findings: Vec<Item>,
+    findings: Vec<ListItem>,
 }
 
-struct Item {
+struct ListItem {
     id: i64,
     kind: &'static str,
     compiler: String,
@@ -45,7 +45,7 @@ pub fn render(store: &Store, findings: &[FindingRecord], needed: Vec<(String, us
     let table = table_of(store)?;
     let (first, last, cpu, _) = store.effort()?;
     let mut seen = HashSet::new();
-    let items: Vec<Item> = findings.iter().map(|record| item(record, seen.insert(record.class.clone()))).collect();
+    let items: Vec<ListItem> = findings.iter().map(|record| item(record, seen.insert(record.class.clone()))).collect();
     let distinct_of = |key: &dyn Fn(&FindingRecord) -> String| -> BTreeMap<String, (u64, HashSet<&str>)> {
         let mut groups: BTreeMap<String, (u64, HashSet<&str>)> = BTreeMap::new();
         for record in findings {
@@ -68,7 +68,7 @@ pub fn render(store: &Store, findings: &[FindingRecord], needed: Vec<(String, us
         ("Per level".to_owned(), plot::bars(&by_level)),
         ("Per invariant".to_owned(), plot::bars(&by_kind)),
     ];
-    let set = |pick: &dyn Fn(&Item) -> String| -> Vec<String> { items.iter().map(pick).collect::<BTreeSet<_>>().into_iter().collect() };
+    let set = |pick: &dyn Fn(&ListItem) -> String| -> Vec<String> { items.iter().map(pick).collect::<BTreeSet<_>>().into_iter().collect() };
     let mut levels = set(&|i| i.opt.clone());
     levels.sort_by_key(|l| l.parse::<OptLevel>().ok());
     let title = store.path().file_name().map_or_else(|| "campaign".to_owned(), |n| n.to_string_lossy().into_owned());
@@ -107,8 +107,8 @@ pub fn render(store: &Store, findings: &[FindingRecord], needed: Vec<(String, us
     page.render().map_err(|e| ReportError::Render(e.to_string()))
 }
 
-fn item(record: &FindingRecord, first: bool) -> Item {
-    Item {
+fn item(record: &FindingRecord, first: bool) -> ListItem {
+    ListItem {
         id: record.id.0,
         kind: record.kind(),
         compiler: record.finding.compiler.to_string(),

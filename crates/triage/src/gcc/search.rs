@@ -118,7 +118,7 @@ pub(crate) fn flags_of_name(name: &str) -> Option<Vec<String>> {
     Some(flags)
 }
 
-struct Search<'a, 'p> {
+struct SwitchSearch<'a, 'p> {
     cached: &'a CachedProbe<'p>,
     setting: &'a Setting,
     full: &'a Probed,
@@ -128,7 +128,7 @@ struct Search<'a, 'p> {
 /// Searches; `full` is the judged build that listed all passes.
 pub(crate) fn search(cached: &CachedProbe<'_>, setting: &Setting, full: &Probed) -> Result<Attribution, ProbeError> {
     // The listing build itself is one of ours.
-    let search = Search { cached, setting, full, spent_before: cached.builds().saturating_sub(1) };
+    let search = SwitchSearch { cached, setting, full, spent_before: cached.builds().saturating_sub(1) };
     let switches = switches(&parse_pass_dump(&full.log));
     search.run(&switches)
 }
@@ -137,7 +137,7 @@ fn flags_of<'s>(switches: impl IntoIterator<Item = &'s Switch>) -> Vec<String> {
     switches.into_iter().flat_map(|s| s.flags.clone()).collect()
 }
 
-impl Search<'_, '_> {
+impl SwitchSearch<'_, '_> {
     fn left(&self) -> usize {
         BUDGET.saturating_sub(self.cached.builds() - self.spent_before)
     }

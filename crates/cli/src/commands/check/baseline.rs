@@ -4,7 +4,7 @@
 //! variable, and the *text* of its source line, so that lines added above it do not make it new. Each entry excuses
 //! one violation. Builds that cannot be checked are recorded too, with the kind of their error.
 
-use super::batch::{Checked, Row};
+use super::batch::{BuildRow, Checked};
 use super::json::kind_of;
 use anyhow::{Context, bail};
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ pub struct Document {
     /// `trueline.baseline/1`.
     schema: String,
     /// Violations that are there and do not fail.
-    known: Vec<Entry>,
+    known: Vec<BaselineEntry>,
     /// Builds that cannot be checked.
     unchecked: Vec<Unchecked>,
 }
@@ -29,7 +29,7 @@ pub struct Document {
 /// One known violation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Known")]
-struct Entry {
+struct BaselineEntry {
     /// The program, from the directory of this file.
     program: String,
     /// Its build: `gcc 12 -O2`.
@@ -58,7 +58,7 @@ struct Unchecked {
     kind: String,
 }
 
-impl Entry {
+impl BaselineEntry {
     fn excuses(&self, v: &Violation, text: &str) -> bool {
         let same_place = if text.is_empty() || self.text.is_empty() { self.line == v.line.0 } else { self.text == text };
         same_place
@@ -105,13 +105,13 @@ impl Baseline {
     }
 
     /// Moves what is known out of the builds of one program.
-    pub fn excuse(&self, program: &str, rows: &mut [Row], text_of: &dyn Fn(u32) -> Option<String>) {
+    pub fn excuse(&self, program: &str, rows: &mut [BuildRow], text_of: &dyn Fn(u32) -> Option<String>) {
         let program = self.key(program);
         for row in rows {
             let build = build_key(row.compiler.as_ref().map(|c| &c.id), row.opt);
             match &mut row.result {
                 Ok(run) => {
-                    let mut entries: Vec<&Entry> =
+                    let mut entries: Vec<&BaselineEntry> =
                         self.document.known.iter().filter(|e| e.program == program && e.build == build).collect();
                     let (known, new) = std::mem::take(&mut run.violations).into_iter().partition(|v| {
                         let text = text_of(v.line.0).unwrap_or_default();
@@ -144,11 +144,11 @@ impl Baseline {
             of_program.flat_map(|c| &c.runs).any(|run| build_key(run.compiler.as_ref(), run.opt) == build)
         };
         let stays = |program: &str, build: &str| self.dir.join(program).exists() && !now(program, build);
-        let mut known: Vec<Entry> = self.document.known.iter().filter(|e| stays(&e.program, &e.build)).cloned().collect();
+        let mut known: Vec<BaselineEntry> = self.document.known.iter().filter(|e| stays(&e.program, &e.build)).cloned().collect();
         let mut unchecked: Vec<Unchecked> = self.document.unchecked.iter().filter(|u| stays(&u.program, &u.build)).cloned().collect();
         for (program, run) in checked.iter().flat_map(|c| c.runs.iter().map(move |run| (c, run))) {
             let (name, build) = (self.key(&program.program), build_key(run.compiler.as_ref(), run.opt));
-            known.extend(run.violations.iter().map(|v| Entry {
+            known.extend(run.violations.iter().map(|v| BaselineEntry {
                 program: name.clone(),
                 build: build.clone(),
                 invariant: v.invariant(),

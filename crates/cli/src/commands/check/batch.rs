@@ -1,7 +1,7 @@
 //! Checking many programs: which ones, with which compilers, and what is kept of each.
 
 use super::baseline::Baseline;
-use super::json::{Failure, Run};
+use super::json::{Failure, RunDocument};
 use super::text;
 use crate::input::{BuildFlags, read_program};
 use crate::style::Style;
@@ -16,7 +16,7 @@ use trueline_model::{EngineKind, Language, OptLevel, Policy, Program, Violation}
 use trueline_toolchain::Compiler;
 
 /// How results are shown.
-pub struct View {
+pub struct CheckView {
     /// The engine that traced the builds.
     pub engine: EngineKind,
     /// How the native engine read.
@@ -28,7 +28,7 @@ pub struct View {
 }
 
 /// One build that was checked, or why it could not be.
-pub struct Row {
+pub struct BuildRow {
     /// The compiler, if we compiled.
     pub compiler: Option<Compiler>,
     /// The level, if we compiled.
@@ -44,7 +44,7 @@ pub struct Row {
 }
 
 /// One program with all its traces: short-lived.
-pub struct Outcome<'a> {
+pub struct CheckedProgram<'a> {
     /// The path of the program.
     pub program: String,
     /// Its text, if we have it.
@@ -52,7 +52,7 @@ pub struct Outcome<'a> {
     /// The -O0 sides, one per compiler.
     pub references: Vec<Reference>,
     /// The builds with what they showed.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BuildRow>,
 }
 
 /// What is kept of a program.
@@ -62,14 +62,14 @@ pub struct Checked {
     /// The report for people.
     pub text: String,
     /// The builds, as the JSON document has them.
-    pub runs: Vec<Run>,
+    pub runs: Vec<RunDocument>,
     /// The text of each violation's source line, by line number, for the baseline.
     pub lines: BTreeMap<u32, String>,
 }
 
 impl Checked {
     /// Builds that could not be checked and that nobody knew of.
-    pub fn failures(&self) -> impl Iterator<Item = (&Run, &Failure)> {
+    pub fn failures(&self) -> impl Iterator<Item = (&RunDocument, &Failure)> {
         self.runs.iter().filter_map(|run| run.error.as_ref().filter(|e| !e.known).map(|e| (run, e)))
     }
 
@@ -78,13 +78,13 @@ impl Checked {
         self.failures().next().is_some() || self.runs.iter().any(|run| !run.violations.is_empty())
     }
 
-    fn of(mut outcome: Outcome<'_>, baseline: Option<&Baseline>, view: &View) -> Self {
+    fn of(mut outcome: CheckedProgram<'_>, baseline: Option<&Baseline>, view: &CheckView) -> Self {
         let texts: Vec<&str> = outcome.source.map(|s| s.lines().map(str::trim).collect()).unwrap_or_default();
         let text_of = |line: u32| texts.get((line as usize).wrapping_sub(1)).map(|&t| t.to_owned());
         if let Some(baseline) = baseline {
             baseline.excuse(&outcome.program, &mut outcome.rows, &text_of);
         }
-        let runs: Vec<Run> = outcome.rows.iter().map(|row| Run::of(&outcome, row, view)).collect();
+        let runs: Vec<RunDocument> = outcome.rows.iter().map(|row| RunDocument::of(&outcome, row, view)).collect();
         let numbers: BTreeSet<u32> = runs.iter().flat_map(|r| &r.violations).map(|v| v.line.0).collect();
         let lines = numbers.into_iter().filter_map(|n| Some((n, text_of(n)?))).collect();
         Self { text: text::program(&outcome, view), program: outcome.program, runs, lines }
@@ -136,7 +136,7 @@ pub fn check_all(
     inputs: &[PathBuf],
     build: &BuildFlags,
     baseline: Option<&Baseline>,
-    view: &View,
+    view: &CheckView,
 ) -> anyhow::Result<Vec<Checked>> {
     let (c, rust) = match [Language::C, Language::Rust].map(|language| build.compilers_that_take(language)) {
         [Err(error), Err(_)] => return Err(error),
@@ -157,7 +157,7 @@ pub fn check_all(
             Err(_) => &build.compilers(program.language)?,
         };
         let (references, rows) = check_levels(checker, &program, compilers, &build.levels());
-        let outcome = Outcome { program: path.display().to_string(), source: Some(&program.source), references, rows };
+        let outcome = CheckedProgram { program: path.display().to_string(), source: Some(&program.source), references, rows };
         let checked = Checked::of(outcome, baseline, view);
         progress.inc(1);
         anyhow::Ok(checked)
@@ -176,7 +176,7 @@ fn progress(programs: usize) -> ProgressBar {
     ProgressBar::new(programs as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn check_levels(checker: &Checker, program: &Program, compilers: &[Compiler], levels: &[OptLevel]) -> (Vec<Reference>, Vec<Row>) {
+fn check_levels(checker: &Checker, program: &Program, compilers: &[Compiler], levels: &[OptLevel]) -> (Vec<Reference>, Vec<BuildRow>) {
     let made: Vec<Result<Reference, CheckError>> = compilers.par_iter().map(|c| checker.reference(program, c)).collect();
     let (mut references, mut rows, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
     for (compiler, made) in compilers.iter().zip(made) {
@@ -185,18 +185,18 @@ fn check_levels(checker: &Checker, program: &Program, compilers: &[Compiler], le
                 wanted.extend(levels.iter().map(|opt| (compiler, references.len(), *opt)));
                 references.push(reference);
             }
-            Err(error) => rows.push(Row::new(Some(compiler.clone()), Some(OptLevel::O0), Err(error), None)),
+            Err(error) => rows.push(BuildRow::new(Some(compiler.clone()), Some(OptLevel::O0), Err(error), None)),
         }
     }
     let checked = wanted.into_par_iter().map(|(compiler, index, opt)| {
         let result = checker.check(program, &references[index], compiler, opt, &[]);
-        Row::new(Some(compiler.clone()), Some(opt), result, Some(index))
+        BuildRow::new(Some(compiler.clone()), Some(opt), result, Some(index))
     });
     rows.extend(checked.collect::<Vec<_>>());
     (references, rows)
 }
 
-impl Row {
+impl BuildRow {
     fn new(compiler: Option<Compiler>, opt: Option<OptLevel>, result: Result<CheckRun, CheckError>, reference: Option<usize>) -> Self {
         Self { compiler, opt, result, known: Vec::new(), excused: false, reference }
     }
@@ -209,10 +209,10 @@ pub fn check_pair(
     optimized: &Path,
     args: &[String],
     baseline: Option<&Baseline>,
-    view: &View,
+    view: &CheckView,
 ) -> anyhow::Result<Checked> {
     let reference = checker.reference_pair(reference, args)?;
-    let row = Row::new(None, None, checker.check_against(&reference, optimized), Some(0));
-    let outcome = Outcome { program: optimized.display().to_string(), source: None, references: vec![reference], rows: vec![row] };
+    let row = BuildRow::new(None, None, checker.check_against(&reference, optimized), Some(0));
+    let outcome = CheckedProgram { program: optimized.display().to_string(), source: None, references: vec![reference], rows: vec![row] };
     Ok(Checked::of(outcome, baseline, view))
 }

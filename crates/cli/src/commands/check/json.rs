@@ -1,7 +1,7 @@
 //! The JSON document of `check`.
 
 use super::baseline::Baseline;
-use super::batch::{Checked, Outcome, Row, View};
+use super::batch::{BuildRow, CheckView, Checked, CheckedProgram};
 use schemars::JsonSchema;
 use serde::Serialize;
 use trueline_check::{CheckError, Completeness, Dropped};
@@ -16,7 +16,7 @@ pub struct Document<'a> {
     /// The inputs, as they were given.
     program: &'a str,
     /// Every build of every program.
-    runs: Vec<&'a Run>,
+    runs: Vec<&'a RunDocument>,
     /// What the baseline excused; only with `--baseline`.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Excused>,
@@ -32,7 +32,8 @@ struct Excused {
 
 /// One build.
 #[derive(Serialize, JsonSchema)]
-pub struct Run {
+#[schemars(rename = "Run")]
+pub struct RunDocument {
     /// The program's path.
     pub program: String,
     /// Who compiled; none for binaries built elsewhere.
@@ -111,9 +112,9 @@ fn without_scratch(message: &str) -> String {
     parts.fold(first, |text, part| text + part.split_once('/').map_or(part, |(_, rest)| rest))
 }
 
-impl Run {
+impl RunDocument {
     /// One build of a program.
-    pub fn of(outcome: &Outcome<'_>, row: &Row, view: &View) -> Self {
+    pub fn of(outcome: &CheckedProgram<'_>, row: &BuildRow, view: &CheckView) -> Self {
         let ok = row.result.as_ref().ok();
         let reference = row.reference.map(|index| &outcome.references[index]);
         let commands = reference.into_iter().flat_map(|r| &r.commands).chain(ok.into_iter().flat_map(|r| &r.commands));
@@ -144,7 +145,7 @@ impl Run {
 
 /// The document.
 pub fn document(program: &str, checked: &[Checked], baseline: Option<&Baseline>) -> serde_json::Result<String> {
-    let runs: Vec<&Run> = checked.iter().flat_map(|c| &c.runs).collect();
+    let runs: Vec<&RunDocument> = checked.iter().flat_map(|c| &c.runs).collect();
     let baseline = baseline.map(|b| Excused { known: runs.iter().map(|r| r.known.len()).sum(), gone: b.gone(checked) });
     serde_json::to_string_pretty(&Document { schema: "trueline.check/2", program, runs, baseline })
 }

@@ -2,7 +2,7 @@
 //! Jenkins, GitLab and the usual GitHub actions read.
 
 use super::batch::Checked;
-use super::json::Run;
+use super::json::RunDocument;
 use super::text::build_name;
 use std::fmt::Write;
 use trueline_model::{Violation, wording};
@@ -17,7 +17,7 @@ fn titled(violation: &Violation) -> String {
     format!("{}: {}", violation.invariant(), wording::words(violation).title)
 }
 
-fn case(out: &mut String, program: &str, run: &Run) {
+fn case(out: &mut String, program: &str, run: &RunDocument) {
     let (name, class) = (escaped(&build_name(run.compiler.as_ref(), run.opt)), escaped(program));
     let seconds = run.compile_cpu.unwrap_or(0.0) + run.trace_cpu.unwrap_or(0.0);
     let _ = write!(out, "    <testcase name=\"{name}\" classname=\"{class}\" time=\"{seconds:.3}\">");
@@ -45,7 +45,7 @@ fn case(out: &mut String, program: &str, run: &Run) {
 pub fn report(checked: &[Checked]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"trueline check\">\n");
     for program in checked {
-        let count = |what: &dyn Fn(&Run) -> bool| program.runs.iter().filter(|run| what(run)).count();
+        let count = |what: &dyn Fn(&RunDocument) -> bool| program.runs.iter().filter(|run| what(run)).count();
         let failures = count(&|r| r.error.is_none() && !r.violations.is_empty());
         let errors = count(&|r| r.error.as_ref().is_some_and(|e| !e.known));
         let skipped = count(&|r| r.error.as_ref().is_some_and(|e| e.known));

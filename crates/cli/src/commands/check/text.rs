@@ -1,7 +1,7 @@
 //! `check` for people: the source around each violation, both traces beside it.
 
 use super::baseline::Baseline;
-use super::batch::{Checked, Outcome, Row, View};
+use super::batch::{BuildRow, CheckView, Checked, CheckedProgram};
 use crate::style::{Style, plural};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -61,7 +61,7 @@ pub fn report(checked: &[Checked], baseline: Option<&Baseline>, seconds: f64) ->
 }
 
 /// What is printed about one program.
-pub fn program(outcome: &Outcome<'_>, view: &View) -> String {
+pub fn program(outcome: &CheckedProgram<'_>, view: &CheckView) -> String {
     let mut out = String::new();
     let style = view.style;
     for row in &outcome.rows {
@@ -90,7 +90,15 @@ pub fn program(outcome: &Outcome<'_>, view: &View) -> String {
     out
 }
 
-fn show(out: &mut String, outcome: &Outcome<'_>, row: &Row, reference: &Reference, run: &CheckRun, v: &Violation, style: Style) {
+fn show(
+    out: &mut String,
+    outcome: &CheckedProgram<'_>,
+    row: &BuildRow,
+    reference: &Reference,
+    run: &CheckRun,
+    v: &Violation,
+    style: Style,
+) {
     let words = wording::words(v);
     let _ = writeln!(out, "\n{}", heading(v, &words, style));
     if v.invariant() != Invariant::Codegen {
@@ -120,8 +128,8 @@ fn fact(name: &str, text: &str, style: Style) -> String {
 
 fn source_around(
     out: &mut String,
-    outcome: &Outcome<'_>,
-    row: &Row,
+    outcome: &CheckedProgram<'_>,
+    row: &BuildRow,
     reference: &Reference,
     run: &CheckRun,
     v: &Violation,

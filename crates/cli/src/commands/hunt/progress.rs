@@ -11,7 +11,7 @@ use trueline_model::wording::headline;
 /// One line of `trueline hunt --json`.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[schemars(rename = "Hunt")]
-pub struct Line<'a> {
+pub struct HuntLine<'a> {
     /// `trueline.hunt/2`.
     schema: &'static str,
     /// What happened.
@@ -24,7 +24,7 @@ pub struct Lines;
 
 impl Reporter for Lines {
     fn event(&self, event: &Event) {
-        let Ok(line) = serde_json::to_string(&Line { schema: "trueline.hunt/2", event }) else { return };
+        let Ok(line) = serde_json::to_string(&HuntLine { schema: "trueline.hunt/2", event }) else { return };
         // A reader that went away is no reason to stop hunting.
         let _ = writeln!(std::io::stdout().lock(), "{line}");
     }

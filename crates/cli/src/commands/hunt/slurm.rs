@@ -5,12 +5,12 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use trueline_slurm::{Array, ArraySpec, Following, JobId, Progress};
+use trueline_slurm::{Array, ArrayProgress, ArraySpec, Following, JobId};
 use trueline_store::Store;
 
 /// Where a hunt runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Place {
+pub enum HuntPlace {
     /// The machine that this runs on.
     Here,
     /// The nodes of a Slurm cluster.
@@ -22,7 +22,7 @@ pub enum Place {
 pub struct Flags {
     /// Where to hunt: here, or as a Slurm job array.
     #[arg(long, value_name = "PLACE", default_value = "here", help_heading = "On a cluster")]
-    pub on: Place,
+    pub on: HuntPlace,
     /// Number of shards, which is the number of tasks of the array.
     #[arg(long, value_name = "N", default_value_t = 8, help_heading = "On a cluster")]
     array: u32,
@@ -41,7 +41,7 @@ pub struct Flags {
 const INTERVAL: Duration = Duration::from_secs(2);
 
 /// What following an array came to.
-pub enum Outcome {
+pub enum ArrayOutcome {
     /// All shards are in; the database holds them.
     Merged,
     /// The user left; the array runs on.
@@ -49,7 +49,7 @@ pub enum Outcome {
 }
 
 /// Submits (or comes back to) the array, follows it and merges what it made into `db`.
-pub fn run(flags: &Flags, db: &Path, stop: &AtomicBool) -> anyhow::Result<Outcome> {
+pub fn run(flags: &Flags, db: &Path, stop: &AtomicBool) -> anyhow::Result<ArrayOutcome> {
     let mut array = match &flags.attach {
         Some(name) => attach(name, db)?,
         None => submit(flags, db)?,
@@ -60,7 +60,7 @@ pub fn run(flags: &Flags, db: &Path, stop: &AtomicBool) -> anyhow::Result<Outcom
     let following = array.follow(INTERVAL, stop, |array, progress| {
         let (units, findings) = count_events(&array.event_files());
         if talk && shown != Some((progress, units)) {
-            let Progress { pending, running, done, failed } = progress;
+            let ArrayProgress { pending, running, done, failed } = progress;
             eprintln!("  shards: {pending} waiting, {running} running, {done} done, {failed} failed · {units} units · {findings} findings");
             shown = Some((progress, units));
         }
@@ -68,7 +68,7 @@ pub fn run(flags: &Flags, db: &Path, stop: &AtomicBool) -> anyhow::Result<Outcom
     match following {
         Following::Left => {
             eprintln!("the array runs on; come back with: trueline hunt --on slurm --attach {} --db {}", array.job(), db.display());
-            Ok(Outcome::Left)
+            Ok(ArrayOutcome::Left)
         }
         Following::Ended { failed } => {
             let store = Store::open(db)?;
@@ -80,7 +80,7 @@ pub fn run(flags: &Flags, db: &Path, stop: &AtomicBool) -> anyhow::Result<Outcom
                 let logs = array.directory().join("shard-K.log");
                 bail!("shards {} died three times and are not in the result; their output is in {}", list.join(", "), logs.display());
             }
-            Ok(Outcome::Merged)
+            Ok(ArrayOutcome::Merged)
         }
     }
 }

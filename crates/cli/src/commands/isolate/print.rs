@@ -9,7 +9,7 @@ use trueline_model::{CompilerId, OptLevel, Program};
 use trueline_toolchain::Compiler;
 
 /// Everything a report is made of.
-pub struct Outcome<'a> {
+pub struct IsolateOutcome<'a> {
     pub args: &'a Args,
     pub compiler: &'a Compiler,
     pub case: &'a FailingCase,
@@ -66,7 +66,7 @@ struct MutantView {
     exhausted: bool,
 }
 
-impl Outcome<'_> {
+impl IsolateOutcome<'_> {
     /// One JSON document.
     pub fn print_json(&self) -> anyhow::Result<()> {
         let Self { args, case, found, .. } = self;
