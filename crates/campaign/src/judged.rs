@@ -2,13 +2,14 @@
 //! which a compiler made the same file share all that was found out about it; each has its findings all the same.
 
 use crate::class::{class_of, collapse};
-use crate::dwarf;
 use crate::program::{Specimen, Trial};
 use crate::run::Campaign;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use trueline_check::CheckRun;
+use trueline_dwarf::Module;
 use trueline_explain::{Question, verdict};
 use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Reading, Trace, Violation};
 use trueline_store::{BuildRecord, Evidence, NewFinding, ReaderRecord};
@@ -60,14 +61,14 @@ impl Campaign<'_> {
             };
             let (is_first, keep) = self.tally.keep(class);
             let (before, after) = if keep {
-                let before = trial.record.get_or_init(|| self.record(reference.binary(), program));
-                let after = judged.record.get_or_init(|| self.record(&run.binary, program));
+                let before = trial.record.get_or_init(|| self.record(reference.binary(), reference.debug(), program));
+                let after = judged.record.get_or_init(|| self.record(&run.binary, &run.debug, program));
                 (before.clone(), after.clone())
             } else {
                 (BuildRecord::default(), BuildRecord::default())
             };
             let dwarf = match (keep, violation.pc) {
-                (true, Some(pc)) => dwarf::explain(&run.binary, pc, violation.variable().map(|name| &**name)),
+                (true, Some(pc)) => run.debug.excerpt(Some(pc), violation.variable().map(|name| &**name)).into_lines(),
                 _ => Vec::new(),
             };
             let minimal = if is_first { self.minimal(specimen, compiler, opt, class) } else { None };
@@ -100,7 +101,7 @@ impl Campaign<'_> {
     }
 
     /// The trace of one build, for the finding's page. No trace is not worth losing the finding for.
-    fn record(&self, binary: &Path, program: &Program) -> BuildRecord {
+    fn record(&self, binary: &Path, debug: &Arc<Module>, program: &Program) -> BuildRecord {
         let mut trace = Trace::default();
         let request = TraceRequest {
             user_files: vec![program.name.clone()],
@@ -108,6 +109,7 @@ impl Campaign<'_> {
             vars: Vars::All,
             max_steps: KEPT_STEPS,
             limits: Limits::seconds(30),
+            debug: Some(Arc::clone(debug)),
             ..TraceRequest::new(binary)
         };
         let traced = self.checker.engine().trace(&request, &mut trace);

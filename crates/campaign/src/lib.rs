@@ -7,7 +7,6 @@
 
 mod class;
 mod confirm;
-mod dwarf;
 mod event;
 mod judged;
 mod minimal;
@@ -17,7 +16,6 @@ mod run;
 mod tally;
 
 pub use class::{class_of, collapse, statement_kind};
-pub use dwarf::explain;
 pub use event::{Event, FoundEvent, Reporter, Silent, Totals};
 pub use plan::{Confirm, Minimize, Mutate, NoProgram, Plan, Seeds, Shard, Validation};
 pub use run::{CampaignError, run};

@@ -2,7 +2,6 @@
 
 use crate::build::{Compiled, LevelBuild, compile};
 use crate::codegen;
-use crate::debuginfo::DebugInfo;
 use crate::witness::{Record, Summons};
 use crate::{Behaviour, CheckError, facts};
 use parking_lot::Mutex;
@@ -10,13 +9,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use trueline_dwarf::{Module, Wanted};
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{
     Case, Completeness, Digest, Dropped, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness, judge, measure,
 };
 use trueline_toolchain::{Compiler, Limits, Scratch};
 use trueline_trace::native::executed_lines;
-use trueline_trace::{Engine, TraceEnd, TraceRequest, TraceSummary, Vars, open_engine};
+use trueline_trace::{Engine, TraceEnd, TraceRequest, Vars, open_engine};
 
 /// How to check.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ pub struct Reference {
 /// What is known of a -O0 build whoever reads it.
 struct Ground {
     binary: PathBuf,
-    info: DebugInfo,
+    debug: Arc<Module>,
     facts: ReferenceFacts,
     source: SourceFacts,
     behaviour: Behaviour,
@@ -90,6 +90,11 @@ impl Reference {
     /// What is known of the -O0 build.
     pub fn facts(&self) -> &ReferenceFacts {
         &self.ground.facts
+    }
+
+    /// The debug information of the -O0 build, as far as it is the user's.
+    pub fn debug(&self) -> &Arc<Module> {
+        &self.ground.debug
     }
 
     /// The -O0 binary, as long as this value lives.
@@ -128,6 +133,8 @@ pub struct CheckRun {
     pub optimized: Arc<Digest>,
     /// The judged binary; a build of ours lives as long as this value.
     pub binary: PathBuf,
+    /// Its debug information, as far as it is the user's.
+    pub debug: Arc<Module>,
     pub(crate) facts: Arc<OptimizedFacts>,
     /// Relaxed where the level or a flag allows other results.
     pub(crate) float_math: FloatMath,
@@ -163,7 +170,8 @@ impl Checker {
         let Compiled { binary, cpu: compile_cpu, command, .. } = self.compile_reference(program, compiler, &scratch)?;
         let user_files = vec![program.name.clone()];
         let source = SourceFacts::of(&program.name, &program.source);
-        let mut reference = self.reference_of(binary, user_files, self.options.args.clone(), source)?;
+        let debug = Module::load(&binary, Wanted::new(&user_files))?;
+        let mut reference = self.reference_of(debug, binary, user_files, self.options.args.clone(), source)?;
         reference.compile_cpu = compile_cpu;
         reference.commands.push(command);
         reference.scratch = Some(scratch);
@@ -172,23 +180,24 @@ impl Checker {
 
     fn reference_of(
         &self,
+        debug: Arc<Module>,
         binary: PathBuf,
         user_files: Vec<String>,
         args: Vec<String>,
         source: SourceFacts,
     ) -> Result<Reference, CheckError> {
-        let info = DebugInfo::read(&binary)?;
         let behaviour = Behaviour::observe(&binary, &args, &self.options.limits)?;
-        let (digest, trace_cpu) = self.trace_reference(&binary, &user_files, &args)?;
-        let executed = executed_lines(&self.request(&binary, &user_files, &args))?.executed;
-        let facts = facts::of_reference(&info, by_base_name(executed), &source);
-        let ground = Arc::new(Ground { binary, info, facts, source, behaviour, user_files, args, watched: Mutex::default() });
+        let request = self.request(&debug, &binary, &user_files, &args);
+        let (digest, trace_cpu) = self.trace_reference(&request)?;
+        let executed = executed_lines(&request)?.executed;
+        let facts = facts::of_reference(&debug, by_base_name(executed), &source);
+        let ground = Arc::new(Ground { binary, debug, facts, source, behaviour, user_files, args, watched: Mutex::default() });
         Ok(Reference { ground, digest, compile_cpu: Duration::ZERO, trace_cpu, commands: Vec::new(), scratch: None })
     }
 
-    fn trace_reference(&self, binary: &Path, user_files: &[String], args: &[String]) -> Result<(Digest, Duration), CheckError> {
+    fn trace_reference(&self, request: &TraceRequest) -> Result<(Digest, Duration), CheckError> {
         let mut digest = Digest::new(Role::Reference);
-        let summary = self.trace(binary, user_files, args, &mut digest)?;
+        let summary = self.engine.trace(request, &mut digest)?;
         if summary.end == TraceEnd::CutOff {
             let reason = format!("makes more than {} steps at -O0; raise --max-steps or shorten it", self.options.max_steps);
             return Err(CheckError::BadProgram { reason });
@@ -248,15 +257,15 @@ impl Checker {
     /// Reads the -O0 build of another checker again, with this one's engine and policy; nothing is compiled.
     /// The other value must outlive the new one.
     pub fn reread(&self, reference: &Reference) -> Result<Reference, CheckError> {
-        let Ground { binary, user_files, args, .. } = &*reference.ground;
-        let (digest, trace_cpu) = self.trace_reference(binary, user_files, args)?;
+        let Ground { debug, binary, user_files, args, .. } = &*reference.ground;
+        let (digest, trace_cpu) = self.trace_reference(&self.request(debug, binary, user_files, args))?;
         let (ground, commands) = (Arc::clone(&reference.ground), reference.commands.clone());
         Ok(Reference { ground, digest, compile_cpu: Duration::ZERO, trace_cpu, commands, scratch: None })
     }
 
     /// Judges the build of another checker's run again, with this one's engine and policy; nothing is compiled.
     pub fn recheck(&self, reference: &Reference, run: &CheckRun) -> Result<CheckRun, CheckError> {
-        let mut again = self.judge_trace(reference, &run.binary, Arc::clone(&run.facts), run.float_math)?;
+        let mut again = self.judge_trace(reference, &run.binary, Arc::clone(&run.debug), Arc::clone(&run.facts), run.float_math)?;
         again.commands.clone_from(&run.commands);
         again.scratch.clone_from(&run.scratch);
         Ok(again)
@@ -272,13 +281,16 @@ impl Checker {
     /// The reference side of a pair.
     pub fn reference_pair(&self, binary: &Path, args: &[String]) -> Result<Reference, CheckError> {
         let binary = absolute(binary)?;
-        let info = DebugInfo::read(&binary)?;
+        let mut debug = Module::load(&binary, Wanted::All)?;
         let mut user_files: Vec<String> =
-            info.functions.iter().filter(|f| !f.is_inlined).filter_map(|f| f.decl.as_ref()).map(|d| d.file.as_str().to_owned()).collect();
+            debug.functions.iter().filter_map(|f| debug.line_key(f.decl_file?, f.decl_line)).map(|d| d.file.as_str().to_owned()).collect();
         user_files.sort();
         user_files.dedup();
         user_files.retain(|f| f.ends_with(".c") || f.ends_with(".i") || f.ends_with(".rs") || f.ends_with(".h"));
-        self.reference_of(binary, user_files, args.to_vec(), SourceFacts::default())
+        if !debug.holds_only(Wanted::new(&user_files)) {
+            debug = Module::load(&binary, Wanted::new(&user_files))?;
+        }
+        self.reference_of(debug, binary, user_files, args.to_vec(), SourceFacts::default())
     }
 
     /// The optimized side of a pair.
@@ -326,9 +338,10 @@ impl Checker {
     }
 
     fn judge_binary(&self, reference: &Reference, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<CheckRun, CheckError> {
-        let info = DebugInfo::read(binary)?;
+        let debug = Module::load(binary, Wanted::new(&reference.ground.user_files))?;
         self.compare_behaviour(&reference.ground.behaviour, binary, &reference.ground.args, opt, float_math)?;
-        self.judge_trace(reference, binary, Arc::new(facts::of_optimized(&info)), float_math)
+        let facts = Arc::new(facts::of_optimized(&debug));
+        self.judge_trace(reference, binary, debug, facts, float_math)
     }
 
     /// Traces and judges a build that is known to behave as the reference does.
@@ -336,12 +349,13 @@ impl Checker {
         &self,
         reference: &Reference,
         binary: &Path,
+        debug: Arc<Module>,
         optimized_facts: Arc<OptimizedFacts>,
         float_math: FloatMath,
     ) -> Result<CheckRun, CheckError> {
         let ground = &*reference.ground;
         let mut optimized = Digest::new(Role::Optimized);
-        let summary = self.trace(binary, &ground.user_files, &ground.args, &mut optimized)?;
+        let summary = self.engine.trace(&self.request(&debug, binary, &ground.user_files, &ground.args), &mut optimized)?;
         let summons = Summons::default();
         let mut case = Case {
             reference: &reference.digest,
@@ -357,11 +371,11 @@ impl Checker {
         let asked = summons.names();
         let (marked, mut record);
         if !asked.is_empty() {
-            let uninitialised = facts::uninitialised(binary, &ground.user_files);
+            let uninitialised = facts::uninitialised(&debug);
             marked = OptimizedFacts { uninitialised, ..(*optimized_facts).clone() };
             case.optimized_facts = &marked;
             record = ground.watched.lock();
-            let watched = record.complete(&ground.info, &ground.binary, &ground.args, &self.options.limits, asked);
+            let watched = record.complete(&ground.debug, &ground.binary, &ground.args, &self.options.limits, asked);
             watched.map_err(|e| CheckError::Trace(e.into()))?;
             case.witness = &*record;
             judgement = judge(&case, wanted, self.options.strictness);
@@ -378,6 +392,7 @@ impl Checker {
             commands: Vec::new(),
             optimized: Arc::new(optimized),
             binary: binary.to_owned(),
+            debug,
             facts: optimized_facts,
             float_math,
             scratch: None,
@@ -392,7 +407,7 @@ impl Checker {
         program.cflags.iter().chain(&self.options.cflags).chain(extra).cloned().collect()
     }
 
-    fn request(&self, binary: &Path, user_files: &[String], args: &[String]) -> TraceRequest {
+    fn request(&self, debug: &Arc<Module>, binary: &Path, user_files: &[String], args: &[String]) -> TraceRequest {
         TraceRequest {
             binary: binary.to_owned(),
             args: args.to_vec(),
@@ -401,11 +416,8 @@ impl Checker {
             vars: Vars::All,
             max_steps: self.options.max_steps,
             limits: self.options.limits.clone(),
+            debug: Some(Arc::clone(debug)),
         }
-    }
-
-    fn trace(&self, binary: &Path, user_files: &[String], args: &[String], digest: &mut Digest) -> Result<TraceSummary, CheckError> {
-        Ok(self.engine.trace(&self.request(binary, user_files, args), digest)?)
     }
 }
 

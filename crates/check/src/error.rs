@@ -1,6 +1,7 @@
 //! Why a check has no result.
 
 use std::path::PathBuf;
+use trueline_dwarf::DwarfError;
 use trueline_model::{Fault, OptLevel};
 use trueline_toolchain::{BuildError, ToolError};
 use trueline_trace::TraceError;
@@ -96,6 +97,12 @@ impl CheckError {
             Self::WrongCode { expected, actual, .. } => Some(Fault::WrongCode { expected: expected.clone(), actual: actual.clone() }),
             _ => None,
         }
+    }
+}
+
+impl From<DwarfError> for CheckError {
+    fn from(DwarfError { binary, reason }: DwarfError) -> Self {
+        Self::BadBinary { binary, reason }
     }
 }
 

@@ -1,144 +1,139 @@
 //! From debug information to the facts that the oracle's rules ask for.
 
-use crate::debuginfo::{DebugInfo, Function, Place, Row, Var, rows_by_address};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
+use trueline_dwarf::op::Op;
+use trueline_dwarf::{BlockId, CopiedVar, FileId, FunctionCopy, Location, Module, VarId};
 use trueline_model::{LineKey, VarKey};
 use trueline_oracle::{Declared, Extent, Home, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts};
-use trueline_trace::native::Facts;
 
 /// Facts of the -O0 build.
-pub(crate) fn of_reference(info: &DebugInfo, executed: BTreeSet<LineKey>, source: &SourceFacts) -> ReferenceFacts {
+pub(crate) fn of_reference(module: &Module, executed: BTreeSet<LineKey>, source: &SourceFacts) -> ReferenceFacts {
     let mut facts = ReferenceFacts { executed, ..ReferenceFacts::default() };
-    facts.rows = info.rows.iter().filter_map(|r| r.key.clone()).collect();
-    let index = RowIndex::new(&info.rows);
-    for function in &info.functions {
-        let rows = index.overlapping(&function.ranges);
-        facts.variables.extend(function.vars.iter().map(|v| key_of(function, v)));
-        if !function.is_inlined
-            && let Some(extent) = extent_of(&rows, function, source)
+    facts.rows = lines_of(module, module.rows_by_address()).collect();
+    for copy in module.copies() {
+        let vars = own_vars(module, copy);
+        facts.variables.extend(vars.iter().map(|v| key_of(module, copy, v.var)));
+        let rows = module.rows_over(copy.ranges());
+        if !copy.is_inlined()
+            && let Some(extent) = extent_of(module, copy, &rows, source)
         {
-            facts.functions.entry(Arc::clone(&function.name)).or_default().push(extent);
+            facts.functions.entry(Arc::clone(copy.name())).or_default().push(extent);
         }
-        add_scopes(&rows, function, &mut facts.scope);
+        add_scopes(module, copy, &vars, &rows, &mut facts.scope);
     }
     facts
 }
 
-fn key_of(function: &Function, var: &Var) -> VarKey {
-    VarKey { function: Arc::clone(&function.name), name: Arc::clone(&var.name), decl_line: var.decl_line }
+/// The variables of a copy that the source has.
+fn own_vars(module: &Module, copy: FunctionCopy<'_>) -> Vec<CopiedVar> {
+    let mut vars = copy.vars();
+    vars.retain(|v| !module.var(v.var).is_artificial);
+    vars
 }
 
-fn overlaps(ranges: &[(u64, u64)], start: u64, end: u64) -> bool {
-    // An empty row still stands at its address.
-    let end = end.max(start.saturating_add(1));
-    ranges.iter().any(|(low, high)| *low < end && start < *high)
+fn key_of(module: &Module, copy: FunctionCopy<'_>, var: VarId) -> VarKey {
+    VarKey { function: Arc::clone(copy.name()), ..static_key(module, var) }
 }
 
-/// The rows by address, so that a function's rows are found without going over those of the whole program.
-struct RowIndex<'a> {
-    /// In the order of their addresses.
-    rows: &'a [Row],
-    /// The highest end of a row up to each: never falls, so it can be searched.
-    reach: Vec<u64>,
+/// A variable that no function is named for.
+fn static_key(module: &Module, var: VarId) -> VarKey {
+    let var = module.var(var);
+    VarKey { function: "".into(), name: Arc::clone(&var.name), decl_line: var.decl_line }
 }
 
-impl<'a> RowIndex<'a> {
-    fn new(rows: &'a [Row]) -> Self {
-        let reach = rows.iter().scan(0, |reach: &mut u64, row| {
-            *reach = (*reach).max(row.end).max(row.start.saturating_add(1));
-            Some(*reach)
-        });
-        Self { rows, reach: reach.collect() }
-    }
-
-    /// The rows that overlap one of the ranges, each once, in order.
-    fn overlapping(&self, ranges: &[(u64, u64)]) -> Vec<&'a Row> {
-        let mut found = BTreeSet::new();
-        for &(low, high) in ranges {
-            let first = self.reach.partition_point(|&end| end <= low);
-            let after = self.rows.partition_point(|r| r.start < high);
-            found.extend((first..after).filter(|&i| overlaps(&[(low, high)], self.rows[i].start, self.rows[i].end)));
-        }
-        found.into_iter().map(|i| &self.rows[i]).collect()
-    }
+/// The lines of rows, each once.
+fn lines_of(module: &Module, rows: impl Iterator<Item = usize>) -> impl Iterator<Item = LineKey> {
+    let lines: BTreeSet<(FileId, u32)> = rows.map(|i| (module.rows[i].file, module.rows[i].line)).collect();
+    lines.into_iter().filter_map(|(file, line)| module.line_key(file, line))
 }
 
 /// From the declaration to the last line with code, the closing brace included, all in the file of the declaration.
-fn extent_of(rows: &[&Row], function: &Function, source: &SourceFacts) -> Option<Extent> {
-    let decl = function.decl.as_ref()?;
-    let lines = rows.iter().filter_map(|r| r.key.as_ref()).filter(|k| k.file == decl.file).map(|k| k.line.0);
-    let (mut first, mut last) = (decl.line.0, decl.line.0);
-    for line in lines {
-        first = first.min(line);
-        last = last.max(line);
-    }
+fn extent_of(module: &Module, copy: FunctionCopy<'_>, rows: &[usize], source: &SourceFacts) -> Option<Extent> {
+    let function = copy.around();
+    let decl = module.line_key(function.decl_file?, function.decl_line)?;
+    let lines = lines_of(module, rows.iter().copied()).filter(|k| k.file == decl.file).map(|k| k.line.0);
+    let (first, last) = lines.fold((decl.line.0, decl.line.0), |(first, last), line| (first.min(line), last.max(line)));
     // Not every -O0 has a row for the closing brace. Without the source, a few lines of grace.
     let close = if *source.file == *decl.file.as_str() { source.body_end(first, last) } else { Some(last + 3) };
     Some(Extent { file: Arc::clone(&decl.file.0), first, last: last.max(close.unwrap_or(last)) })
 }
 
-fn add_scopes(rows: &[&Row], function: &Function, scope: &mut BTreeMap<LineKey, BTreeSet<VarKey>>) {
-    for row in rows {
-        let Some(line) = &row.key else { continue };
-        let visible = function.vars.iter().filter(|v| overlaps(&v.ranges, row.start, row.end)).map(|v| key_of(function, v));
-        scope.entry(line.clone()).or_default().extend(visible);
+/// Which variables of a copy are in scope on each of its lines.
+fn add_scopes(
+    module: &Module,
+    copy: FunctionCopy<'_>,
+    vars: &[CopiedVar],
+    rows: &[usize],
+    scope: &mut BTreeMap<LineKey, BTreeSet<VarKey>>,
+) {
+    for line in lines_of(module, rows.iter().copied()) {
+        scope.entry(line).or_default();
+    }
+    let inside: HashSet<usize> = rows.iter().copied().collect();
+    let mut by_block: BTreeMap<BlockId, Vec<VarKey>> = BTreeMap::new();
+    for var in vars {
+        by_block.entry(var.block).or_default().push(key_of(module, copy, var.var));
+    }
+    for (block, keys) in by_block {
+        let rows = module.rows_over(&module.block(block).ranges).into_iter().filter(|i| inside.contains(i));
+        for line in lines_of(module, rows) {
+            scope.entry(line).or_default().extend(keys.iter().cloned());
+        }
     }
 }
 
 /// Facts of the optimized build.
-pub(crate) fn of_optimized(info: &DebugInfo) -> OptimizedFacts {
+pub(crate) fn of_optimized(module: &Module) -> OptimizedFacts {
     let mut facts = OptimizedFacts::default();
-    for function in &info.functions {
-        for var in &function.vars {
-            note_home(&mut facts.homes, key_of(function, var), &var.place);
-            facts.blocks.entry(key_of(function, var)).or_default().extend(var.ranges.iter());
-            if var.is_codeless {
-                facts.codeless.insert(key_of(function, var));
+    for copy in module.copies() {
+        for CopiedVar { var, block, is_codeless } in own_vars(module, copy) {
+            let key = key_of(module, copy, var);
+            note_home(module, &mut facts.homes, key.clone(), var);
+            facts.blocks.entry(key.clone()).or_default().extend(module.block(block).ranges.iter());
+            if is_codeless {
+                facts.codeless.insert(key);
             }
-            if matches!(var.place, Place::Static(_)) {
-                note_home(&mut facts.homes, VarKey { function: "".into(), ..key_of(function, var) }, &var.place);
+            if is_static(&module.var(var).location) {
+                note_home(module, &mut facts.homes, static_key(module, var), var);
             }
         }
+        // A copy of a function that leaves a block of the description out: gdb takes the block's variables from the description.
+        facts.codeless.extend(copy.left_out().into_iter().map(|v| key_of(module, copy, v.var)));
     }
-    // A copy of a function that leaves a block of the description out: gdb takes the block's variables from the description.
-    let mut copies: HashMap<&str, Vec<&Function>> = HashMap::new();
-    for function in &info.functions {
-        copies.entry(&function.name).or_default().push(function);
+    for &var in module.units.iter().flat_map(|u| &u.globals) {
+        note_home(module, &mut facts.homes, static_key(module, var), var);
     }
-    for key in &info.nested {
-        let lacks = |f: &&Function| !f.vars.iter().any(|v| v.name == key.name && v.decl_line == key.decl_line);
-        if copies.get(&*key.function).is_some_and(|copies| copies.iter().any(lacks)) {
-            facts.codeless.insert(key.clone());
+    for number in module.rows_by_address() {
+        let row = &module.rows[number];
+        let line = module.line_key(row.file, row.line);
+        if line.is_none() && row.address < module.row_end(number) {
+            facts.line_zero.push((row.address, module.row_end(number)));
         }
-    }
-    for var in &info.globals {
-        let key = VarKey { function: "".into(), name: Arc::clone(&var.name), decl_line: var.decl_line };
-        note_home(&mut facts.homes, key, &var.place);
-    }
-    facts.line_zero = info.rows.iter().filter(|r| r.key.is_none() && r.start < r.end).map(|r| (r.start, r.end)).collect();
-    for (address, rows) in rows_by_address(&info.rows) {
-        facts.rows_at.insert(address, rows.iter().map(|r| RowNote { line: r.key.clone(), is_stmt: r.is_stmt }).collect());
+        facts.rows_at.entry(row.address).or_default().push(RowNote { line, is_stmt: row.flags.is_stmt });
     }
     facts
 }
 
-/// Where values are marked as not initialised. Binaries that cannot be read mark nothing: the engine will have said so.
-pub(crate) fn uninitialised(binary: &Path, user_files: &[String]) -> BTreeMap<Declared, Vec<(u64, u64)>> {
+/// Where values are marked as not initialised.
+pub(crate) fn uninitialised(module: &Module) -> BTreeMap<Declared, Vec<(u64, u64)>> {
     let mut marked: BTreeMap<Declared, Vec<(u64, u64)>> = BTreeMap::new();
-    for (name, line, range) in Facts::load(binary, user_files).map(|f| f.uninitialised()).unwrap_or_default() {
+    for (name, line, range) in module.uninitialised() {
         marked.entry((name, line)).or_default().push(range);
     }
     marked
 }
 
+fn is_static(location: &Location) -> bool {
+    matches!(location, Location::Everywhere(ops) if matches!(**ops, [Op::Address(_)]))
+}
+
 /// Of several copies of a variable the most modest claim counts.
-fn note_home(homes: &mut BTreeMap<VarKey, Home>, key: VarKey, place: &Place) {
-    let home = match place {
-        Place::Static(_) | Place::Frame(_) => Home::Memory,
-        Place::Described => Home::Described,
-        Place::Nowhere => return,
+fn note_home(module: &Module, homes: &mut BTreeMap<VarKey, Home>, key: VarKey, var: VarId) {
+    let home = match &module.var(var).location {
+        Location::None => return,
+        Location::Everywhere(ops) if matches!(**ops, [Op::Address(_) | Op::FrameOffset(_)]) => Home::Memory,
+        _ => Home::Described,
     };
     let known = homes.entry(key).or_insert(home);
     *known = (*known).min(home);

@@ -5,13 +5,14 @@
 //! between the runs were never written, so the variable is not initialised there. This is what makes a
 //! `value` report certain: the value shown never was.
 
-use crate::debuginfo::{DebugInfo, FrameBase, Function, Leaf, Place};
-use crate::types::text_of;
+use crate::leaves::{Leaf, leaves, text_of};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use trueline_dwarf::op::Op;
+use trueline_dwarf::{Function, FunctionCopy, Location, Module, VarId};
 use trueline_machine::inferior::{Event, Inferior};
 use trueline_model::{LineKey, VarKey};
 use trueline_oracle::{Testimony, Witness};
@@ -22,6 +23,8 @@ use trueline_trace::TraceError;
 const MOST_STOPS: usize = 400_000;
 /// Bytes of variables remembered in one run.
 const MOST_BYTES: usize = 48 << 20;
+/// The DWARF number of rbp.
+const RBP: u16 = 6;
 /// Stack that is filled below a function's entry.
 const FILL: [usize; 3] = [32 << 10, 4 << 10, 512];
 
@@ -50,14 +53,14 @@ impl Record {
     /// Watches those of the variables that were not watched before: the levels of a compiler ask about the same ones.
     pub(crate) fn complete(
         &mut self,
-        info: &DebugInfo,
+        module: &Module,
         binary: &Path,
         args: &[String],
         limits: &Limits,
         variables: BTreeSet<VarKey>,
     ) -> Result<(), JobError> {
         let new: BTreeSet<VarKey> = variables.into_iter().filter(|v| !self.0.contains_key(v)).collect();
-        let mut testimonies = watch(info, binary, args, limits, &new)?;
+        let mut testimonies = watch(module, binary, args, limits, &new)?;
         self.0.extend(new.into_iter().map(|variable| {
             let testimony = testimonies.remove(&variable);
             (variable, testimony)
@@ -90,20 +93,20 @@ struct Watched {
 type Testimonies = BTreeMap<VarKey, Testimony>;
 
 /// Watches `variables` of the -O0 build; those it cannot watch are absent from the answer.
-fn watch(info: &DebugInfo, binary: &Path, args: &[String], limits: &Limits, variables: &BTreeSet<VarKey>) -> Result<Testimonies, JobError> {
-    let plan = Plan::make(info, variables);
+fn watch(module: &Module, binary: &Path, args: &[String], limits: &Limits, variables: &BTreeSet<VarKey>) -> Result<Testimonies, JobError> {
+    let plan = Plan::make(module, variables);
     if plan.watched.is_empty() {
         return Ok(Testimonies::new());
     }
     let job = Job::new(binary).args(args).limits(limits.clone()).confine(Confinement::traced());
-    let run = |pattern: u8| match plan.run(info, &job, pattern) {
+    let run = |pattern: u8| match plan.run(module, &job, pattern) {
         Err(TraceError::Job(killed @ JobError::Killed { .. })) => Err(killed),
         // A run that fails or does not repeat says nothing; candidates then stay unconfirmed.
         Err(_) => Ok(None),
         Ok(run) => Ok(run),
     };
     Ok(match (run(0xa5)?, run(0x5a)?) {
-        (Some(first), Some(second)) => plan.compare(info, &first, &second),
+        (Some(first), Some(second)) => plan.compare(module, &first, &second),
         _ => Testimonies::new(),
     })
 }
@@ -127,18 +130,18 @@ struct Run {
 }
 
 impl Plan {
-    fn make(info: &DebugInfo, variables: &BTreeSet<VarKey>) -> Self {
+    fn make(module: &Module, variables: &BTreeSet<VarKey>) -> Self {
         let mut plan = Self { watched: Vec::new(), stops: HashSet::new(), entries: HashMap::new(), returns: HashMap::new(), functions: 0 };
-        let real: Vec<&Function> = info.functions.iter().filter(|f| !f.is_inlined).collect();
+        let real: Vec<FunctionCopy<'_>> = module.copies().filter(|c| !c.is_inlined()).collect();
         let mut numbers: HashMap<u64, usize> = HashMap::new();
         for key in variables {
-            let Some((base, function, leaves)) = find(info, &real, key) else { continue };
+            let Some((base, function, leaves)) = find(module, &real, key) else { continue };
             let size = leaves.iter().map(|l| l.offset.saturating_add(l.size) as usize).max().unwrap_or(0);
             if size == 0 || size > 1 << 16 {
                 continue;
             }
             let function = function.map(|f| {
-                let entry = f.ranges[0].0;
+                let entry = f.entry();
                 let next = numbers.len();
                 let number = *numbers.entry(entry).or_insert(next);
                 plan.entries.insert(entry, number);
@@ -147,16 +150,16 @@ impl Plan {
             plan.watched.push(Watched { key: key.clone(), base, function, leaves, size });
         }
         plan.functions = numbers.len();
-        for function in &real {
-            plan.add_stops(info, function, numbers.get(&function.ranges[0].0).copied());
+        for function in real.iter().map(FunctionCopy::around) {
+            plan.add_stops(module, function, numbers.get(&function.entry()).copied());
         }
         plan
     }
 
-    fn add_stops(&mut self, info: &DebugInfo, function: &Function, number: Option<usize>) {
+    fn add_stops(&mut self, module: &Module, function: &Function, number: Option<usize>) {
         let mut factory = InstructionInfoFactory::new();
         for (start, end) in function.ranges.iter().copied() {
-            let Some(code) = info.code_at(start) else { continue };
+            let Some(code) = module.code_at(start) else { continue };
             let code = &code[..code.len().min((end - start) as usize)];
             for instruction in &mut Decoder::with_ip(64, code, start, DecoderOptions::NONE) {
                 if let (FlowControl::Return, Some(number)) = (instruction.flow_control(), number) {
@@ -168,18 +171,17 @@ impl Plan {
                 }
             }
         }
-        for &(low, high) in function.ranges.iter() {
-            let (first, after) = (info.rows.partition_point(|r| r.start < low), info.rows.partition_point(|r| r.start < high));
-            self.stops.extend(info.rows[first..after].iter().map(|r| r.start));
+        for &(low, high) in &function.ranges {
+            self.stops.extend(module.rows_in(low, high).map(|i| module.rows[i].address));
         }
         if number.is_some() {
-            self.stops.insert(function.ranges[0].0);
+            self.stops.insert(function.entry());
         }
     }
 
     /// One run; `None` when it is too long to be remembered, or not what a closed program does.
-    fn run(&self, info: &DebugInfo, job: &Job, pattern: u8) -> Result<Option<Run>, TraceError> {
-        let mut inferior = Inferior::launch(job, info.entry, info.image)?;
+    fn run(&self, module: &Module, job: &Job, pattern: u8) -> Result<Option<Run>, TraceError> {
+        let mut inferior = Inferior::launch(job, module.entry, module.image)?;
         self.run_through(&mut inferior, pattern).map_err(|e| inferior.why(e))
     }
 
@@ -230,7 +232,7 @@ impl Plan {
         }
     }
 
-    fn compare(&self, info: &DebugInfo, first: &Run, second: &Run) -> Testimonies {
+    fn compare(&self, module: &Module, first: &Run, second: &Run) -> Testimonies {
         if first.stops != second.stops || first.alive != second.alive {
             return Testimonies::new();
         }
@@ -245,7 +247,7 @@ impl Plan {
             at += watched.size;
             let pc = first.stops[*stop as usize];
             let testimony = &mut record[*index as usize];
-            let line = lines.entry(pc).or_insert_with(|| info.row_at(pc).and_then(|r| r.key.clone()));
+            let line = lines.entry(pc).or_insert_with(|| module.row_around(pc).and_then(|r| module.line_key(r.file, r.line)));
             if let Some(line) = line
                 && !testimony.lines.contains(line)
             {
@@ -274,33 +276,52 @@ impl Plan {
 type Home<'a> = (Base, Option<&'a Function>, Arc<[Leaf]>);
 
 /// A variable's home at -O0, when it is one that can be watched.
-fn find<'a>(info: &DebugInfo, functions: &[&'a Function], key: &VarKey) -> Option<Home<'a>> {
-    let is_it = |v: &&crate::debuginfo::Var| v.name == key.name && v.decl_line == key.decl_line;
+fn find<'a>(module: &'a Module, functions: &[FunctionCopy<'a>], key: &VarKey) -> Option<Home<'a>> {
+    let is_it = |v: &VarId| {
+        let var = module.var(*v);
+        var.name == key.name && var.decl_line == key.decl_line && !var.is_artificial
+    };
+    let own = |f: &FunctionCopy<'a>| f.vars().into_iter().map(|v| v.var).filter(is_it).collect::<Vec<_>>();
+    let parts = |v: VarId| leaves(module, module.var(v).ty).map(Arc::from);
     if key.function.is_empty() {
-        let in_functions = functions.iter().flat_map(|f| f.vars.iter());
-        let var = info.globals.iter().chain(in_functions).filter(is_it).find(|v| matches!(v.place, Place::Static(_)))?;
-        let Place::Static(address) = var.place else { return None };
-        return Some((Base::Static(address), None, var.leaves.clone()?));
+        let globals = module.units.iter().flat_map(|u| &u.globals).copied().filter(is_it);
+        let (var, address) = globals.chain(functions.iter().flat_map(own)).find_map(|v| match only_operation(module, v)? {
+            Op::Address(address) => Some((v, *address)),
+            _ => None,
+        })?;
+        return Some((Base::Static(address), None, parts(var)?));
     }
-    let mut found = functions.iter().filter(|f| f.name == key.function).flat_map(|f| f.vars.iter().filter(is_it).map(move |v| (*f, v)));
+    let mut found = functions.iter().filter(|f| *f.name() == key.function).flat_map(|f| own(f).into_iter().map(|v| (f.around(), v)));
     let (function, var) = found.next()?;
     // Two variables of one name on one line, or two functions of one name: not to be told apart.
-    if found.next().is_some() || function.ranges.len() != 1 || !has_plain_frame(info, function) {
+    if found.next().is_some() || function.ranges.len() != 1 || !has_plain_frame(module, function) {
         return None;
     }
-    let Place::Frame(offset) = var.place else { return None };
-    let offset = match function.frame_base {
-        FrameBase::Cfa => offset,
-        FrameBase::Rbp => offset - 16,
-        FrameBase::Other => return None,
+    let Some(Op::FrameOffset(offset)) = only_operation(module, var) else { return None };
+    let offset = match &function.frame_base {
+        // The frame address is rbp + 16 once an -O0 prologue is over.
+        Location::Everywhere(ops) if matches!(**ops, [Op::Cfa]) => *offset,
+        Location::Everywhere(ops) if matches!(**ops, [Op::Register(RBP)]) => offset - 16,
+        _ => return None,
     };
-    Some((Base::Frame(offset), Some(function), var.leaves.clone()?))
+    Some((Base::Frame(offset), Some(function), parts(var)?))
+}
+
+/// The operation that is a variable's whole location.
+fn only_operation(module: &Module, var: VarId) -> Option<&Op> {
+    match &module.var(var).location {
+        Location::Everywhere(ops) => match &**ops {
+            [op] => Some(op),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// True for the usual prologue `push rbp; mov rbp, rsp`, after which the frame address is rbp + 16.
-fn has_plain_frame(info: &DebugInfo, function: &Function) -> bool {
-    let start = function.ranges[0].0;
-    let Some(code) = info.code_at(start) else { return false };
+fn has_plain_frame(module: &Module, function: &Function) -> bool {
+    let start = function.entry();
+    let Some(code) = module.code_at(start) else { return false };
     let mut decoder = Decoder::with_ip(64, &code[..code.len().min(32)], start, DecoderOptions::NONE);
     let mut first = decoder.decode();
     if first.code() == Code::Endbr64 {

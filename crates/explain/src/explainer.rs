@@ -180,7 +180,7 @@ impl Explainer<'_> {
             && let Some(run) = judge.build_again(&setting)
         {
             let same = run.violations.iter().find(|v| v.same_as(violation)).unwrap_or(violation);
-            explained.dwarf = excerpt(&run.binary, same);
+            explained.dwarf = excerpt(&run.debug, same);
             if let Ok(reference) = judge.reference(&setting.compiler).as_ref() {
                 explained.readings = ask_readers(readers, reference, &run, &explained.case.program, violation);
                 explained.verdict = verdict(&explained.readings);

@@ -419,7 +419,7 @@ impl<'a> Walker<'_, 'a> {
 
     fn ranges(&self, entry: &Entry<'a>) -> Vec<(u64, u64)> {
         let mut found = Vec::new();
-        if let Ok(mut ranges) = trueline_trace::die_ranges(self.unit.dwarf, self.unit.unit, entry) {
+        if let Ok(mut ranges) = trueline_dwarf::die_ranges(self.unit.dwarf, self.unit.unit, entry) {
             while let Ok(Some(range)) = ranges.next() {
                 if range.end > range.begin && self.image.section_at(range.begin).is_some_and(|s| s.code) {
                     found.push((range.begin, range.end));

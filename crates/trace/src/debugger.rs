@@ -204,7 +204,7 @@ pub(crate) fn run(
     request: &TraceRequest,
     sink: &mut dyn StepSink,
 ) -> Result<TraceSummary, TraceError> {
-    crate::elf::check(&request.binary)?;
+    trueline_dwarf::check(&request.binary)?;
     let system = |source| TraceError::System { what: "cannot write the tracer to a scratch directory".to_owned(), source };
     let scratch = Scratch::new().map_err(system)?;
     let target = Target::new(&request.binary, &request.args, &request.user_files, request.vars);

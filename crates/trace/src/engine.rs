@@ -25,6 +25,8 @@
 //! cannot be evaluated or read is `Unreadable`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use trueline_dwarf::{DwarfError, Module};
 use trueline_machine::inferior::InferiorError;
 use trueline_model::{EngineKind, Policy, StepSink};
 use trueline_toolchain::Limits;
@@ -55,6 +57,8 @@ pub struct TraceRequest {
     pub max_steps: u64,
     /// Limits of the traced run, the debugger included.
     pub limits: Limits,
+    /// The binary's debug information where somebody has read it already; only the native engine uses it.
+    pub debug: Option<Arc<Module>>,
 }
 
 impl TraceRequest {
@@ -68,6 +72,7 @@ impl TraceRequest {
             vars: Vars::All,
             max_steps: 1_000_000,
             limits: Limits::seconds(120),
+            debug: None,
         }
     }
 }
@@ -147,6 +152,12 @@ impl From<InferiorError> for TraceError {
             InferiorError::Job(error) => Self::Job(error),
             InferiorError::System { what, source } => Self::System { what, source },
         }
+    }
+}
+
+impl From<DwarfError> for TraceError {
+    fn from(DwarfError { binary, reason }: DwarfError) -> Self {
+        Self::BadBinary { binary, reason }
     }
 }
 

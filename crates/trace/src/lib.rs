@@ -6,13 +6,11 @@
 //! Deliberately absent: any opinion on whether what was shown is right; that is `oracle`'s.
 
 mod debugger;
-mod elf;
 mod engine;
 mod gdb;
 mod intern;
 mod lldb;
 pub mod native;
-mod ranges;
 mod spot;
 
 #[doc(hidden)]
@@ -21,5 +19,4 @@ pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars,
 pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;
 pub use native::NativeEngine;
-pub use ranges::die_ranges;
 pub use spot::{DebuggerPool, Spot, SpotRequest};

@@ -6,16 +6,12 @@
 //!
 //! Deliberately absent: threads, forks, shared libraries with debug information, languages other than C and Rust.
 
-mod cfi;
 mod coverage;
 mod eval;
 mod facts;
 mod frame;
 mod glide;
-mod line;
-mod load;
 mod module;
-mod op;
 mod path;
 mod policy;
 mod stack;
@@ -28,9 +24,9 @@ pub use coverage::{LineCoverage, executed_lines};
 pub use facts::{Facts, FunctionExtent, LineRow, LocationFact, Scope, ScopeKind};
 
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};
-use load::Wanted;
 use std::time::Duration;
-use trueline_model::{EngineKind, Policy, StepSink};
+use trueline_dwarf::{cfi, line, op};
+use trueline_model::{EngineKind, StepSink};
 
 /// The native engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,10 +39,7 @@ impl Engine for NativeEngine {
 
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
         let started = thread_cpu();
-        let mut module = load::load(&request.binary, Wanted::new(&request.user_files))?;
-        if request.policy == Policy::Lldb {
-            module.lldb_blocks = Some(policy::lldb_blocks::LldbBlocks::new(&module));
-        }
+        let module = module::Module::of(request)?;
         let run = tracer::Tracer::launch(&module, request)?.run(sink)?;
         Ok(TraceSummary { end: run.end, steps: run.steps, cpu: thread_cpu().saturating_sub(started) + run.program_cpu })
     }

@@ -82,7 +82,7 @@ impl DebuggerPool {
 
     /// What the debugger shows at the spots: no step, one or several for each.
     pub fn look(&self, request: &SpotRequest<'_>) -> Result<Trace, TraceError> {
-        crate::elf::check(request.binary)?;
+        trueline_dwarf::check(request.binary)?;
         let rested = self.idle.lock().pop();
         // One that has waited too long may have come to its limits: a new one is asked again.
         if let Some(session) = rested

@@ -4,7 +4,6 @@
 //! another) that do run. Each address is hit once, so this costs as much as the program has code, however long it runs.
 
 use super::line::Row;
-use super::load::{Wanted, load};
 use super::module::Module;
 use super::policy::sites::{self, Needs};
 use super::tracer::is_user;
@@ -27,7 +26,7 @@ pub struct LineCoverage {
 /// row executed, whether or not a debugger would have stopped there. Where rows share an address, all of them count; a
 /// branch into the middle of a row executes that row.
 pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError> {
-    let module = load(&request.binary, Wanted::new(&request.user_files))?;
+    let module = Module::of(request)?;
     let lines = lines_by_address(&module, request);
     let mut coverage = LineCoverage { rows: lines.iter().filter_map(|l| l.1.clone()).collect(), ..LineCoverage::default() };
     let of: HashMap<u64, Vec<LineKey>> =

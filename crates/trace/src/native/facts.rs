@@ -2,13 +2,14 @@
 
 use super::eval::{Fault, Machine, Memory};
 use super::frame::{Frame, Registers};
-use super::load::{Wanted, load};
+use super::line::Row;
 use super::module::{BlockKind, FileId, Location, Module, VarId};
-use super::op::{Op, ValueType};
+use super::op::Op;
 use crate::TraceError;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use trueline_dwarf::{Wanted, spell, spell_constant};
 use trueline_model::{FileName, Line, LineKey, Policy, VarKind};
 
 /// A row of the line table.
@@ -85,28 +86,32 @@ pub struct Facts {
 impl Facts {
     /// Reads a binary; `user_files` as in [`TraceRequest`](crate::TraceRequest).
     pub fn load(binary: &Path, user_files: &[String]) -> Result<Self, TraceError> {
-        Ok(Self { module: load(binary, Wanted::new(user_files))? })
+        Ok(Self { module: Module::load(binary, Wanted::new(user_files), Policy::Gdb)? })
     }
 
     fn key(&self, file: FileId, line: u32) -> LineKey {
         LineKey { file: self.module.file(file).clone(), line: Line(line) }
     }
 
-    /// All rows in the order of the line programs, without end markers.
-    pub fn rows(&self) -> impl Iterator<Item = LineRow> + '_ {
-        self.module.rows.iter().filter(|r| !r.flags.end_sequence).map(|r| LineRow {
+    fn row(&self, r: &Row) -> LineRow {
+        LineRow {
             address: r.address,
             file: self.module.file(r.file).clone(),
             line: (r.line != 0).then_some(Line(r.line)),
             column: r.column,
             is_stmt: r.flags.is_stmt,
             view: r.view,
-        })
+        }
+    }
+
+    /// All rows in the order of the line programs, without end markers.
+    pub fn rows(&self) -> impl Iterator<Item = LineRow> + '_ {
+        self.module.rows.iter().filter(|r| !r.flags.end_sequence).map(|r| self.row(r))
     }
 
     /// The rows at exactly this address, in order.
     pub fn rows_at(&self, pc: u64) -> Vec<LineRow> {
-        self.rows().filter(|r| r.address == pc).collect()
+        self.module.rows_in(pc, pc.saturating_add(1)).map(|i| self.row(&self.module.rows[i])).collect()
     }
 
     /// Every line that has a row.
@@ -134,8 +139,8 @@ impl Facts {
     pub fn functions(&self) -> Vec<FunctionExtent> {
         let extent = |f: &super::module::Function| {
             let own = |pc: u64| self.module.chain_at(pc).iter().all(|&b| !self.module.block(b).is_inlined());
-            let rows = self.module.rows.iter().filter(|r| f.ranges.iter().any(|g| g.0 <= r.address && r.address < g.1));
-            let rows = rows.filter(|r| !r.flags.end_sequence && Some(r.file) == f.decl_file && own(r.address));
+            let rows = f.ranges.iter().flat_map(|g| self.module.rows_in(g.0, g.1)).map(|i| &self.module.rows[i]);
+            let rows = rows.filter(|r| Some(r.file) == f.decl_file && own(r.address));
             FunctionExtent {
                 name: Arc::clone(&f.name),
                 declared: f.decl_file.map(|file| self.key(file, f.decl_line)),
@@ -170,7 +175,7 @@ impl Facts {
         };
         match location {
             Location::None => nowhere("no location"),
-            Location::Constant(bytes, _) => nowhere(&format!("constant {}", hex(bytes))),
+            Location::Constant(bytes, _) => nowhere(&format!("constant {}", spell_constant(bytes))),
             _ => match location.at(pc, entry) {
                 None => nowhere("no location at this address"),
                 Some(Err(reason)) => LocationFact { range, text: "undecodable".into(), ill_formed: Some(reason.to_string()) },
@@ -188,21 +193,6 @@ impl Facts {
             Err(Fault::IllFormed(reason)) => Some(reason),
             _ => None,
         }
-    }
-
-    /// Where the debug information itself marks a variable's value as not given yet: name, declaration line, addresses.
-    pub fn uninitialised(&self) -> Vec<(Arc<str>, u32, (u64, u64))> {
-        let marked = |ops: &[Op]| ops.iter().any(|op| matches!(op, Op::Uninitialised));
-        let mut found = Vec::new();
-        for var in &self.module.vars {
-            let ranges: Vec<(u64, u64)> = match &var.location {
-                Location::Everywhere(ops) if marked(ops) => vec![(0, u64::MAX)],
-                Location::List(list) => list.iter().filter(|e| e.ops.as_ref().is_ok_and(|o| marked(o))).map(|e| (e.low, e.high)).collect(),
-                _ => Vec::new(),
-            };
-            found.extend(ranges.into_iter().map(|r| (Arc::clone(&var.name), var.decl_line, r)));
-        }
-        found
     }
 
     /// The variables visible at an address: name, declaration line, kind.
@@ -225,63 +215,5 @@ impl Memory for Blank {
     }
     fn sse(&self, _register: usize) -> Option<[u8; 16]> {
         Some([0; 16])
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::from("0x");
-    let used = bytes.iter().rposition(|&b| b != 0).map_or(1, |i| i + 1);
-    for byte in bytes[..used.min(bytes.len())].iter().rev() {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
-}
-
-fn spell(ops: &[Op]) -> String {
-    ops.iter().map(spell_one).collect::<Vec<_>>().join(", ")
-}
-
-fn spell_one(op: &Op) -> String {
-    let ty = |t: &ValueType| match t {
-        ValueType::Generic => "generic".to_owned(),
-        ValueType::Signed(n) => format!("signed {n}"),
-        ValueType::Unsigned(n) => format!("unsigned {n}"),
-        ValueType::Float(n) => format!("float {n}"),
-    };
-    match op {
-        Op::Const(n) => format!("const {n:#x}"),
-        Op::TypedConst(t, bits) => format!("const_type ({}) {bits:#x}", ty(t)),
-        Op::Address(a) => format!("addr {a:#x}"),
-        Op::Register(r) => format!("reg{r}"),
-        Op::RegisterOffset(r, n) => format!("breg{r} {n:+}"),
-        Op::TypedRegister(r, t) => format!("regval_type {r} ({})", ty(t)),
-        Op::FrameOffset(n) => format!("fbreg {n:+}"),
-        Op::Cfa => "call_frame_cfa".into(),
-        Op::Deref(8) => "deref".into(),
-        Op::Deref(n) => format!("deref_size {n}"),
-        Op::TypedDeref(n, t) => format!("deref_type {n} ({})", ty(t)),
-        Op::Drop => "drop".into(),
-        Op::Pick(n) => format!("pick {n}"),
-        Op::Swap => "swap".into(),
-        Op::Rot => "rot".into(),
-        Op::Unary(u) => format!("{u:?}").to_lowercase(),
-        Op::Binary(b) => format!("{b:?}").to_lowercase(),
-        Op::PlusConst(n) => format!("plus_uconst {n:#x}"),
-        Op::Branch(to) => format!("bra to operation {to}"),
-        Op::Skip(to) => format!("skip to operation {to}"),
-        Op::Nop => "nop".into(),
-        Op::Uninitialised => "GNU_uninit".into(),
-        Op::StackValue => "stack_value".into(),
-        Op::Implicit(bytes) => format!("implicit_value {}", hex(bytes)),
-        Op::ImplicitPointer(die, n) => format!("implicit_pointer {die:#x} {n:+}"),
-        Op::Piece { bits, offset: 0 } if bits % 8 == 0 => format!("piece {}", bits / 8),
-        Op::Piece { bits, offset } => format!("bit_piece {bits} at {offset}"),
-        Op::EntryValue(inner) => format!("entry_value({})", spell(inner)),
-        Op::ParameterRef(die) => format!("GNU_parameter_ref {die:#x}"),
-        Op::Convert(t) => format!("convert ({})", ty(t)),
-        Op::Reinterpret(t) => format!("reinterpret ({})", ty(t)),
-        Op::Tls => "form_tls_address".into(),
-        Op::Unsupported(what) => (*what).to_owned(),
     }
 }

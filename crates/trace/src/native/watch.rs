@@ -312,7 +312,7 @@ pub(crate) fn visible(module: &Module, pc: u64, hidden: usize, policy: Policy, u
         vars.retain(|&v| {
             let var = module.var(v);
             let lost_global = var.kind == VarKind::Global && matches!(var.location, Location::None);
-            !var.is_adopted && !lost_global
+            !var.is_adopted() && !lost_global
         });
     }
     vars

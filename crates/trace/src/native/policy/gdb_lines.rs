@@ -2,6 +2,7 @@
 //! merged when they have discriminators, and an end marker wherever the program switches to another file.
 
 use crate::native::module::{FileId, Module, UnitId};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// What gdb knows of an address.
@@ -96,7 +97,7 @@ impl GdbLines {
 }
 
 fn build(module: &Module, unit: UnitId, covered: &mut Vec<(Range<u64>, UnitId)>) -> Vec<(FileId, Vec<Item>)> {
-    let mut tables: Vec<(FileId, Vec<Item>)> = Vec::new();
+    let mut tables = Tables::default();
     let mut last_file: Option<FileId> = None;
     let (mut last_line, mut last_address) = (0u32, 0u64);
     let mut stmt_at_address = false;
@@ -117,11 +118,11 @@ fn build(module: &Module, unit: UnitId, covered: &mut Vec<(Range<u64>, UnitId)>)
         if ((changed && !ignored) || end)
             && let Some(file) = last_file
         {
-            push(&mut tables, file, Item { pc: row.address, line: 0, is_stmt: true });
+            tables.push(file, Item { pc: row.address, line: 0, is_stmt: true });
         }
         if !end && !ignored {
             if changed || row.line != last_line || !discriminated {
-                push(&mut tables, row.file, Item { pc: row.address, line: row.line, is_stmt: row.flags.is_stmt });
+                tables.push(row.file, Item { pc: row.address, line: row.line, is_stmt: row.flags.is_stmt });
                 last_file = Some(row.file);
             }
             last_line = row.line;
@@ -140,23 +141,32 @@ fn build(module: &Module, unit: UnitId, covered: &mut Vec<(Range<u64>, UnitId)>)
             (last_file, last_line, last_address, stmt_at_address, discriminated, line_of_flag) = (None, 0, 0, false, false, 0);
         }
     }
-    for (_, items) in &mut tables {
+    for (_, items) in &mut tables.of {
         items.sort_by_key(|i| (i.pc, i.line != 0));
     }
-    tables
+    tables.of
 }
 
-fn push(tables: &mut Vec<(FileId, Vec<Item>)>, file: FileId, item: Item) {
-    let index = tables.iter().position(|t| t.0 == file).unwrap_or_else(|| {
-        tables.push((file, Vec::new()));
-        tables.len() - 1
-    });
-    let items = &mut tables[index].1;
-    // An end marker replaces the empty lines before it.
-    if item.line == 0 {
-        while items.last().is_some_and(|l| l.pc == item.pc) {
-            items.pop();
+/// The tables of one unit, in the order in which its rows name the files.
+#[derive(Default)]
+struct Tables {
+    of: Vec<(FileId, Vec<Item>)>,
+    known: HashMap<FileId, usize>,
+}
+
+impl Tables {
+    fn push(&mut self, file: FileId, item: Item) {
+        let index = *self.known.entry(file).or_insert_with(|| {
+            self.of.push((file, Vec::new()));
+            self.of.len() - 1
+        });
+        let items = &mut self.of[index].1;
+        // An end marker replaces the empty lines before it.
+        if item.line == 0 {
+            while items.last().is_some_and(|l| l.pc == item.pc) {
+                items.pop();
+            }
         }
+        items.push(item);
     }
-    items.push(item);
 }

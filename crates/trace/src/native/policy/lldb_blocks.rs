@@ -6,7 +6,7 @@
 //! appended to the outer one's without sorting it again, and ranges behind it may then not be found: the inlined call
 //! there has no caller, and the rest of the activation is missing from the backtrace.
 
-use crate::native::module::{BlockId, Module};
+use trueline_dwarf::{BlockId, Module};
 
 type Range = (u64, u64);
 

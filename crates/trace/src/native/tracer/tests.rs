@@ -1,8 +1,7 @@
 //! Looking ahead changes how often the program is stopped, and nothing else.
 
 use super::*;
-use crate::native::load::{Wanted, load};
-use crate::native::policy::lldb_blocks::LldbBlocks;
+use trueline_dwarf::Wanted;
 use trueline_model::{Language, OptLevel, Trace};
 use trueline_toolchain::{CompileRequest, Scratch, find_compiler};
 
@@ -37,8 +36,7 @@ int main(void) {
 
 /// The stops and how often the program was stopped for them.
 fn run(request: &TraceRequest, foresight: Foresight) -> (Vec<Step>, u64) {
-    let mut module = load(&request.binary, Wanted::new(&request.user_files)).unwrap();
-    module.lldb_blocks = Some(LldbBlocks::new(&module));
+    let module = Module::load(&request.binary, Wanted::new(&request.user_files), Policy::Lldb).unwrap();
     let mut tracer = Tracer::launch(&module, request).unwrap();
     tracer.foresight = foresight;
     let mut trace = Trace::default();

@@ -1,7 +1,7 @@
 //! Range lists, location lists and constants, as they stand in the debug information.
 
-use crate::native::module::{ConstantForm, Location, LocationEntry};
-use crate::native::op::{Decoder, Slice};
+use crate::op::{Decoder, Slice};
+use crate::{ConstantForm, Location, LocationEntry};
 use gimli::{AttributeValue, RawLocListEntry, RawRngListEntry};
 use std::sync::Arc;
 

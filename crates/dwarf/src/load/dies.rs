@@ -1,6 +1,6 @@
 //! The entries of a unit, read once, with their parents, for random access.
 
-use crate::native::op::Slice;
+use crate::op::Slice;
 use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, UnitOffset};
 use std::cell::OnceCell;
 

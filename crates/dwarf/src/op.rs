@@ -4,11 +4,12 @@
 use gimli::{DieReference, EndianSlice, LittleEndian, Operation, Reader as _, Unit};
 use std::sync::Arc;
 
+/// Bytes of a section, read from its file.
 pub(crate) type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The type of a stack entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ValueType {
+pub enum ValueType {
     /// An address-sized integer of unspecified signedness.
     Generic,
     /// A signed integer of so many bytes.
@@ -20,6 +21,7 @@ pub(crate) enum ValueType {
 }
 
 impl ValueType {
+    /// How many bytes it has.
     pub fn size(self) -> u8 {
         match self {
             Self::Generic => 8,
@@ -28,76 +30,125 @@ impl ValueType {
     }
 }
 
-/// One operation of a DWARF expression.
+/// One operation of an expression.
 #[derive(Clone, Debug)]
-pub(crate) enum Op {
+pub enum Op {
+    /// Pushes a constant.
     Const(u64),
+    /// Pushes a constant of a type.
     TypedConst(ValueType, u128),
-    /// An address as the linker gave it.
+    /// Pushes a link-time address.
     Address(u64),
+    /// The value is in this register.
     Register(u16),
+    /// Pushes a register plus an offset.
     RegisterOffset(u16, i64),
+    /// Pushes a register as a value of a type.
     TypedRegister(u16, ValueType),
+    /// Pushes the frame base plus an offset.
     FrameOffset(i64),
+    /// Pushes the canonical frame address.
     Cfa,
+    /// Reads so many bytes at the address on top.
     Deref(u8),
+    /// Reads a value of a type at the address on top.
     TypedDeref(u8, ValueType),
+    /// Drops the entry on top.
     Drop,
+    /// Pushes a copy of the entry at a depth.
     Pick(u8),
+    /// Swaps the two entries on top.
     Swap,
+    /// Rotates the three entries on top.
     Rot,
+    /// Replaces the entry on top.
     Unary(Unary),
+    /// Replaces the two entries on top.
     Binary(Binary),
+    /// Adds a constant to the entry on top.
     PlusConst(u64),
+    /// Goes on at an operation when the entry on top is not zero.
     Branch(usize),
+    /// Goes on at an operation.
     Skip(usize),
+    /// Does nothing at all.
     Nop,
     /// gcc's mark of a value that the source has not given yet.
     Uninitialised,
+    /// The entry on top is the value itself.
     StackValue,
+    /// These bytes are the value itself.
     Implicit(Arc<[u8]>),
     /// Pointer to a variable (by DIE offset) that has no memory, and a byte offset into it.
     ImplicitPointer(usize, i64),
+    /// What was computed so far is one piece of the value.
     Piece {
+        /// How many bits it has.
         bits: u64,
+        /// The first bit of what was computed.
         offset: u64,
     },
+    /// Pushes what this had at the function's entry.
     EntryValue(Arc<[Op]>),
+    /// Pushes a parameter's value at the call, by its DIE.
     ParameterRef(usize),
+    /// Converts the entry on top.
     Convert(ValueType),
+    /// Reads the bits on top as another type.
     Reinterpret(ValueType),
+    /// Turns an offset into the address of a thread-local variable.
     Tls,
     /// The expression of another DIE's location is not followed.
     Unsupported(&'static str),
 }
 
-/// Operations on one entry.
+/// Operations on one entry of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unary {
+pub enum Unary {
+    /// The absolute value.
     Abs,
+    /// The value with another sign.
     Neg,
+    /// The complement of every bit.
     Not,
 }
 
-/// Operations on two entries.
+/// Operations on two entries of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Binary {
+pub enum Binary {
+    /// Bits set in both.
     And,
+    /// Bits set in either.
     Or,
+    /// Bits set in one only.
     Xor,
+    /// The sum of both.
     Plus,
+    /// The second entry less the top.
     Minus,
+    /// The product of both.
     Mul,
+    /// The quotient of both, signed.
     Div,
+    /// The remainder, unsigned for generic entries.
     Mod,
+    /// A shift to the left.
     Shl,
+    /// A shift right that fills with zeros.
     Shr,
+    /// A shift right that keeps the sign.
     Shra,
+    /// One when both are equal.
     Eq,
+    /// One when they are not equal.
     Ne,
+    /// One when the second is less.
     Lt,
+    /// One when the second is not greater.
     Le,
+    /// One when the second is greater.
     Gt,
+    /// One when the second is not less.
     Ge,
 }
 

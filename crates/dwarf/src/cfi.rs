@@ -1,42 +1,53 @@
 //! Unwinding rows from .eh_frame and .debug_frame, for the functions that have debug information.
 
-use super::op::{Op, Slice};
+use crate::op::{Op, Slice};
 use gimli::{BaseAddresses, CieOrFde, LittleEndian, UnwindContext, UnwindSection};
 use std::sync::Arc;
 
 /// How the canonical frame address is found.
 #[derive(Clone, Debug)]
-pub(crate) enum CfaRule {
+pub enum CfaRule {
+    /// A register's value plus an offset.
     RegisterOffset(u16, i64),
+    /// What an expression computes.
     Expression(Arc<[Op]>),
 }
 
 /// How a register of the caller is found.
 #[derive(Clone, Debug)]
-pub(crate) enum RegisterRule {
+pub enum RegisterRule {
+    /// Its value in the caller is lost.
     Undefined,
+    /// It is the same as in the callee.
     SameValue,
     /// Saved at the CFA plus this.
     Offset(i64),
-    /// Is the CFA plus this.
+    /// Is the CFA plus this itself.
     ValOffset(i64),
+    /// Is in another register.
     Register(u16),
+    /// Saved at the address that this computes.
     Expression(Arc<[Op]>),
+    /// Is what this computes.
     ValExpression(Arc<[Op]>),
 }
 
 /// The rules for a range of addresses.
 #[derive(Clone, Debug)]
-pub(crate) struct CfiRow {
+pub struct CfiRow {
+    /// The first address that they hold at.
     pub low: u64,
+    /// The first address that they no longer hold at.
     pub high: u64,
+    /// How the frame address is found.
     pub cfa: CfaRule,
+    /// How the caller's registers are found, by DWARF number.
     pub registers: Vec<(u16, RegisterRule)>,
 }
 
 /// All rows, sorted by address.
 #[derive(Debug, Default)]
-pub(crate) struct CfiTable(Vec<CfiRow>);
+pub struct CfiTable(Vec<CfiRow>);
 
 impl CfiTable {
     /// The row that holds at `pc`.
@@ -47,7 +58,7 @@ impl CfiTable {
 
     /// Adds the rows of a section whose addresses `wanted` accepts. Damaged entries are passed over: they
     /// make frames unreadable, not the binary.
-    pub fn collect<'a, S>(&mut self, section: &S, bases: &BaseAddresses, wanted: impl Fn(u64, u64) -> bool)
+    pub(crate) fn collect<'a, S>(&mut self, section: &S, bases: &BaseAddresses, wanted: impl Fn(u64, u64) -> bool)
     where
         S: UnwindSection<Slice<'a>>,
         S::Offset: gimli::UnwindOffset<usize>,
@@ -98,7 +109,7 @@ impl CfiTable {
 
 /// Expressions in unwinding rows: a small vocabulary without units (the PLT's, mostly).
 fn decode_plain(bytes: Slice<'_>, encoding: gimli::Encoding) -> Option<Arc<[Op]>> {
-    use super::op::Binary;
+    use crate::op::Binary;
     use gimli::Operation as O;
     let mut rest: gimli::EndianSlice<'_, LittleEndian> = bytes;
     let mut ops = Vec::new();

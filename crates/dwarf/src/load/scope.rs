@@ -7,10 +7,11 @@
 use super::dies::{All, Damage, DieId, attribute, children, die, flag, follow, number, origins, text};
 use super::lists::{constant, read_list, read_ranges, with_code};
 use super::types::TypeReader;
-use crate::native::module::{
-    Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, FileId, Function, FunctionId, Location, Module, UnitId, Var, VarId,
+use crate::op::{Decoder, Op};
+use crate::{
+    Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, FileId, Function, FunctionId, Location, Module, Presence, UnitId, Var,
+    VarId,
 };
-use crate::native::op::{Decoder, Op};
 use gimli::AttributeValue;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,15 +27,15 @@ pub(super) struct Reader<'m, 's, 'd, 'a> {
     id: UnitId,
     files: &'m [Option<FileId>],
     types: TypeReader,
-    /// How many blocks without addresses are being read.
-    adopting: u32,
+    /// How the variables being read come to be in their block.
+    presence: Presence,
     /// The paths of Rust's functions, which debuggers show in front of their names.
     paths: HashMap<DieId, String>,
 }
 
 impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     pub fn new(module: &'m mut Module, all: All<'s, 'd, 'a>, unit: usize, id: UnitId, files: &'m [Option<FileId>]) -> Self {
-        Self { module, all, unit, id, files, types: TypeReader::default(), adopting: 0, paths: HashMap::new() }
+        Self { module, all, unit, id, files, types: TypeReader::default(), presence: Presence::Own, paths: HashMap::new() }
     }
 
     pub fn read(&mut self) -> Result<(), Damage> {
@@ -150,19 +151,27 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         function: FunctionId,
         depth: u32,
     ) -> Result<(), Damage> {
+        let is_block = die(self.all, origin).entry.tag() == gimli::DW_TAG_lexical_block;
         for child in children(self.all, origin).filter(|c| !mentioned.contains(c)) {
-            match die(self.all, child).entry.tag() {
-                gimli::DW_TAG_formal_parameter => self.member(child, block, function, depth)?,
-                gimli::DW_TAG_variable | gimli::DW_TAG_lexical_block => {
-                    self.adopting += 1;
-                    let read = self.member(child, block, function, depth);
-                    self.adopting -= 1;
-                    read?;
-                }
-                _ => {}
-            }
+            let presence = match die(self.all, child).entry.tag() {
+                gimli::DW_TAG_formal_parameter | gimli::DW_TAG_variable if !is_block => Presence::Inherited,
+                gimli::DW_TAG_formal_parameter | gimli::DW_TAG_variable | gimli::DW_TAG_lexical_block => Presence::InheritedNested,
+                _ => continue,
+            };
+            self.within(presence, |this| this.member(child, block, function, depth))?;
         }
         Ok(())
+    }
+
+    /// Reads on below an entry whose variables come to their block in some way. What is inherited stays so further in.
+    fn within(&mut self, presence: Presence, read: impl FnOnce(&mut Self) -> Result<(), Damage>) -> Result<(), Damage> {
+        let before = self.presence;
+        if matches!(before, Presence::Own | Presence::Codeless) {
+            self.presence = presence;
+        }
+        let read = read(self);
+        self.presence = before;
+        read
     }
 
     fn member(&mut self, id: DieId, block: BlockId, function: FunctionId, depth: u32) -> Result<(), Damage> {
@@ -180,13 +189,12 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             gimli::DW_TAG_lexical_block => {
                 let entry = &die(self.all, id).entry;
                 if !entry.has_attr(gimli::DW_AT_ranges) && !entry.has_attr(gimli::DW_AT_low_pc) {
-                    self.adopting += 1;
-                    let read = self.scope(id, block, function, depth + 1);
-                    self.adopting -= 1;
-                    return read;
+                    return self.within(Presence::Codeless, |this| this.scope(id, block, function, depth + 1));
                 }
                 let ranges = self.ranges(id);
-                if !with_code(&ranges).is_empty() {
+                if with_code(&ranges).is_empty() {
+                    self.within(Presence::Gone, |this| this.bury(id, block, depth + 1))?;
+                } else {
                     let inner = self.push_block(BlockKind::Lexical, function, Some(block), ranges);
                     self.scope(id, inner, function, depth + 1)?;
                 }
@@ -212,13 +220,40 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         Ok(())
     }
 
+    /// Notes the variables of a block whose code is gone.
+    fn bury(&mut self, id: DieId, block: BlockId, depth: u32) -> Result<(), Damage> {
+        if depth > DEEPEST {
+            return Err(Damage::Other("blocks nested too deeply"));
+        }
+        for child in children(self.all, id) {
+            match die(self.all, child).entry.tag() {
+                gimli::DW_TAG_variable => {
+                    let var = self.variable(child, VarKind::Local);
+                    self.module.blocks[block.0 as usize].gone.extend(var);
+                }
+                gimli::DW_TAG_lexical_block => self.bury(child, block, depth + 1)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn push_block(&mut self, kind: BlockKind, function: FunctionId, parent: Option<BlockId>, described: Vec<(u64, u64)>) -> BlockId {
         let ranges = with_code(&described);
         let id = BlockId(self.module.blocks.len() as u32);
         if ranges.len() > 1 {
             self.module.units[self.id.0 as usize].has_split_block = true;
         }
-        self.module.blocks.push(Block { kind, function, parent, ranges, described, children: Vec::new(), vars: Vec::new() });
+        self.module.blocks.push(Block {
+            kind,
+            function,
+            parent,
+            ranges,
+            described,
+            children: Vec::new(),
+            vars: Vec::new(),
+            gone: Vec::new(),
+        });
         if let Some(parent) = parent {
             self.module.blocks[parent.0 as usize].children.push(id);
         }
@@ -249,6 +284,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         let kind = if is_static || at_file_scope { VarKind::Global } else { kind };
         let ty = self.types.type_of(self.all, &mut self.module.types, id);
         let var = VarId(self.module.vars.len() as u32);
+        let die = self.all[id.unit].start() + die(self.all, id).entry.offset().0;
         self.module.vars.push(Var {
             name: Arc::from(name),
             kind,
@@ -256,10 +292,13 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             decl_file: self.file_of(id, gimli::DW_AT_decl_file),
             ty,
             location,
-            is_adopted: self.adopting > 0,
+            die,
+            presence: self.presence,
+            is_artificial: attribute(self.all, id, gimli::DW_AT_artificial).is_some(),
         });
-        let offset = self.all[id.unit].start() + die(self.all, id).entry.offset().0;
-        self.module.var_dies.push((offset, var));
+        if self.presence != Presence::Gone {
+            self.module.var_dies.push((die, var));
+        }
         Some(var)
     }
 
@@ -332,7 +371,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             return read_ranges(&decoder, offset).unwrap_or_default();
         }
         let mut found = Vec::new();
-        if let Ok(mut ranges) = crate::die_ranges(unit.dwarf, unit.unit, entry) {
+        if let Ok(mut ranges) = crate::ranges::die_ranges(unit.dwarf, unit.unit, entry) {
             while let Ok(Some(range)) = ranges.next() {
                 found.push((range.begin, range.end));
             }

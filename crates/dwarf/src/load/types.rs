@@ -1,7 +1,7 @@
 //! Types, good enough to print values and spell names.
 
 use super::dies::{All, DieId, attribute, children, die, flag, follow, number, text};
-use crate::native::module::{Field, Type, TypeId, TypeKind, Variant};
+use crate::{Field, Type, TypeId, TypeKind, Variant};
 use gimli::AttributeValue;
 use std::collections::HashMap;
 use std::sync::Arc;

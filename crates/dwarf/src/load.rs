@@ -6,22 +6,22 @@ mod lists;
 mod scope;
 mod types;
 
-use super::cfi::CfiTable;
-use super::line::{Row, RowFlags};
-use super::module::{FileId, Module, Producer, Unit, UnitId};
-use super::op::Slice;
-use crate::TraceError;
+use crate::cfi::CfiTable;
+use crate::line::{Row, RowFlags};
+use crate::op::Slice;
+use crate::{DwarfError, FileId, FunctionId, Module, Producer, Spans, Unit, UnitId};
 use dies::UnitDies;
 use gimli::{AttributeValue, BaseAddresses, DebugFrame, EhFrame, LittleEndian};
 use object::{Object, ObjectSection, ObjectSegment};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::OnceLock;
 use trueline_model::FileName;
 
 /// Which compilation units are read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wanted<'a> {
+pub enum Wanted<'a> {
     /// All of them, except a language's own library.
     All,
     /// Those whose line program names one of these files, by base name.
@@ -34,7 +34,7 @@ impl Wanted<'_> {
         if user_files.is_empty() { Wanted::All } else { Wanted::Files(user_files) }
     }
 
-    fn accepts(&self, name: &FileName) -> bool {
+    pub(crate) fn accepts(&self, name: &FileName) -> bool {
         match self {
             // Rust's own library comes with debug information, under this prefix.
             Self::All => !name.as_str().starts_with("/rustc/"),
@@ -43,11 +43,10 @@ impl Wanted<'_> {
     }
 }
 
-/// Reads the debug information of a binary.
-pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, TraceError> {
-    crate::elf::check(path)?;
-    let bad = |reason: String| TraceError::BadBinary { binary: path.to_owned(), reason };
-    let data = std::fs::read(path).map_err(|e| bad(e.to_string()))?;
+/// Reads a binary.
+pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, DwarfError> {
+    let bad = |reason: String| DwarfError { binary: path.to_owned(), reason };
+    let data = crate::elf::read(path)?;
     let elf = object::File::parse(&*data).map_err(|e| bad(format!("its ELF structure is damaged ({e})")))?;
     let section = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
         Ok(elf.section_by_name(id.name()).and_then(|s| s.uncompressed_data().ok()).unwrap_or_default())
@@ -63,6 +62,7 @@ pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, TraceError
             elf.segments().map(|s| s.address().saturating_add(s.size())).max().unwrap_or(0),
         ),
         files: Vec::new(),
+        base_names: Vec::new(),
         units: Vec::new(),
         functions: Vec::new(),
         by_address: Vec::new(),
@@ -74,7 +74,9 @@ pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, TraceError
         cfi: CfiTable::default(),
         code: Vec::new(),
         tls: tls_image(&elf),
-        lldb_blocks: None,
+        function_index: Spans::default(),
+        block_index: Vec::new(),
+        row_index: OnceLock::new(),
     };
     for s in elf.sections().filter(|s| s.kind() == object::SectionKind::Text) {
         if let Ok(bytes) = s.data() {
@@ -95,31 +97,35 @@ pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, TraceError
     let mut files = Files::default();
     for (index, unit) in dies.iter().enumerate() {
         let id = UnitId(module.units.len() as u32);
-        let first = module.rows.len();
-        let table = read_lines(unit, id, &mut files, &mut module.rows).map_err(damaged)?;
+        let mut table = read_files(unit, &mut files);
         if !table.iter().flatten().any(|f| wanted.accepts(&files.names[f.0 as usize])) {
-            module.rows.truncate(first);
             continue;
         }
+        let first = module.rows.len();
+        read_rows(unit, id, &mut files, &mut table, &mut module.rows).map_err(damaged)?;
         let rows = first..module.rows.len();
         let producer = unit.producer();
-        module.units.push(Unit { producer, has_loclist: false, has_split_block: false, globals: Vec::new(), rows });
+        let files = table.iter().copied().flatten().collect();
+        module.units.push(Unit { producer, has_loclist: false, has_split_block: false, globals: Vec::new(), files, rows });
         scope::Reader::new(&mut module, &dies, index, id, &table).read().map_err(|e| match e {
             dies::Damage::Dwarf(e) => damaged(e),
             dies::Damage::Other(reason) => bad(format!("its debug information is damaged ({reason})")),
         })?;
     }
+    module.base_names = files.names.iter().map(|f| FileName::new(f.base())).collect();
     module.files = files.names;
     module.var_dies.sort_unstable_by_key(|v| v.0);
-    module.by_address.sort_unstable_by_key(|r| (r.0, r.1));
+    module.by_address.sort_unstable();
+    module.function_index = Spans::new(module.by_address.iter().copied());
+    module.block_index.resize_with(module.functions.len(), OnceLock::new);
     if module.functions.is_empty() {
         return Err(bad("no function in it has debug information; compile it with -g".into()));
     }
 
-    let ranges = std::mem::take(&mut module.by_address);
+    let ranges = union(&module.by_address);
     let touches = |low: u64, high: u64| {
         let at = ranges.partition_point(|r| r.1 <= low);
-        ranges[at..].iter().take(8).any(|r| r.0 < high && low < r.1)
+        ranges.get(at).is_some_and(|r| r.0 < high)
     };
     let address = |name: &str| elf.section_by_name(name).map_or(0, |s| s.address());
     let bases = BaseAddresses::default().set_eh_frame(address(".eh_frame")).set_text(address(".text")).set_got(address(".got"));
@@ -128,8 +134,19 @@ pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, TraceError
     module.cfi.collect(&EhFrame::from(Slice::new(&eh_frame, LittleEndian)), &bases, touches);
     let debug_frame = bytes(".debug_frame");
     module.cfi.collect(&DebugFrame::from(Slice::new(&debug_frame, LittleEndian)), &bases, touches);
-    module.by_address = ranges;
     Ok(module)
+}
+
+/// Ranges sorted by their starts, as ranges that do not touch.
+fn union(sorted: &[(u64, u64, FunctionId)]) -> Vec<(u64, u64)> {
+    let mut union: Vec<(u64, u64)> = Vec::new();
+    for &(low, high, _) in sorted {
+        match union.last_mut() {
+            Some(last) if low <= last.1 => last.1 = last.1.max(high),
+            _ => union.push((low, high)),
+        }
+    }
+    union
 }
 
 fn tls_image(elf: &object::File<'_>) -> Option<(u64, u64)> {
@@ -163,10 +180,20 @@ impl Files {
     }
 }
 
-/// Reads a unit's line program; returns its files by index.
-fn read_lines(unit: &UnitDies<'_, '_>, id: UnitId, files: &mut Files, rows: &mut Vec<Row>) -> gimli::Result<Vec<Option<FileId>>> {
-    let Some(program) = unit.unit.line_program.clone() else { return Ok(Vec::new()) };
-    let mut table: Vec<Option<FileId>> = Vec::new();
+/// Files of a line program by their index in it.
+type FileTable = Vec<Option<FileId>>;
+
+/// The files that a unit's line program names.
+fn read_files(unit: &UnitDies<'_, '_>, files: &mut Files) -> FileTable {
+    let Some(program) = &unit.unit.line_program else { return Vec::new() };
+    let header = program.header();
+    let file = |index| header.file(index).map(|f| files.intern(file_path(unit, header, f)));
+    (0..=header.file_names().len() as u64).map(file).collect()
+}
+
+/// Reads a unit's line program; `table` gets the files that it defines on its way.
+fn read_rows(unit: &UnitDies<'_, '_>, id: UnitId, files: &mut Files, table: &mut FileTable, rows: &mut Vec<Row>) -> gimli::Result<()> {
+    let Some(program) = unit.unit.line_program.clone() else { return Ok(()) };
     let mut lookup = |index: u64, header: &gimli::LineProgramHeader<Slice<'_>>, files: &mut Files| -> Option<FileId> {
         let slot = usize::try_from(index).ok().filter(|&i| i < 1 << 20)?;
         if table.len() <= slot {
@@ -177,10 +204,6 @@ fn read_lines(unit: &UnitDies<'_, '_>, id: UnitId, files: &mut Files, rows: &mut
         }
         table[slot]
     };
-    let count = program.header().file_names().len() as u64;
-    for index in 0..=count {
-        lookup(index, program.header(), files);
-    }
     let first = rows.len();
     let mut reader = program.rows();
     while let Some((header, row)) = reader.next_row()? {
@@ -200,7 +223,7 @@ fn read_lines(unit: &UnitDies<'_, '_>, id: UnitId, files: &mut Files, rows: &mut
             flags: RowFlags { is_stmt: row.is_stmt(), prologue_end: row.prologue_end(), end_sequence: row.end_sequence() },
         });
     }
-    Ok(table)
+    Ok(())
 }
 
 /// The absolute, normalised path of a file of a line program.

@@ -1,0 +1,44 @@
+//! Debug information of a binary, read once and indexed by address.
+//!
+//! ```no_run
+//! # fn demonstrate() -> Result<(), trueline_dwarf::DwarfError> {
+//! use trueline_dwarf::{Module, Wanted};
+//! let module = Module::load("a.out".as_ref(), Wanted::All)?; // an Arc: everybody borrows from this one
+//! let function = module.function_at(0x1139).map(|f| module.function(f));
+//! # Ok(()) }
+//! ```
+//!
+//! Scopes are built the way gdb builds them, because that is what people see. Deliberately absent: a running process,
+//! the evaluation of expressions, any debugger's habits (`trace`); writing (`repair`).
+
+pub mod cfi;
+mod copies;
+mod elf;
+mod error;
+mod excerpt;
+mod ids;
+pub mod line;
+mod load;
+mod module;
+pub mod op;
+mod ranges;
+mod rows;
+mod scope;
+mod spans;
+mod spell;
+mod types;
+mod variable;
+
+pub use copies::{CopiedVar, FunctionCopy};
+pub use elf::check;
+pub use error::DwarfError;
+pub use excerpt::Excerpt;
+pub use ids::{BlockId, FileId, FunctionId, TypeId, UnitId, VarId};
+pub use load::Wanted;
+pub use module::Module;
+pub use ranges::die_ranges;
+pub use scope::{Block, BlockKind, CallParam, CallSite, CallTarget, Function, Producer, Unit};
+pub use spans::Spans;
+pub use spell::{spell, spell_constant};
+pub use types::{Field, Type, TypeKind, Variant};
+pub use variable::{ConstantForm, Location, LocationEntry, Presence, Var};

@@ -1,0 +1,199 @@
+//! What the debug information says, decoded once into plain tables: functions and their blocks, variables
+//! and their locations, types, line rows, unwinding rows. Everything is owned, addresses are link-time
+//! addresses, and nothing here reads a process. Questions about an address are answered by search, not by walking.
+
+use crate::cfi::CfiTable;
+use crate::line::Row;
+use crate::{Block, BlockId, DwarfError, FileId, Function, FunctionId, Presence, Spans, Type, TypeId, TypeKind, Unit, UnitId, Var, VarId};
+use crate::{Location, Wanted, op::Op};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+use trueline_model::{FileName, Line, LineKey};
+
+/// Everything about one binary.
+#[derive(Debug)]
+pub struct Module {
+    /// The file that runs.
+    pub path: PathBuf,
+    /// Where the program starts.
+    pub entry: u64,
+    /// Lowest and highest address of the image.
+    pub image: (u64, u64),
+    /// Every file of the line tables, by full path.
+    pub files: Vec<FileName>,
+    /// The same files by base name: two builds may come from different directories.
+    pub base_names: Vec<FileName>,
+    /// The units that were wanted.
+    pub units: Vec<Unit>,
+    /// In the order of the debug information.
+    pub functions: Vec<Function>,
+    /// Function ranges sorted by address.
+    pub by_address: Vec<(u64, u64, FunctionId)>,
+    /// Bodies, lexical blocks and inlined calls; outer ones first.
+    pub blocks: Vec<Block>,
+    /// Variables and parameters, once for each copy of their function.
+    pub vars: Vec<Var>,
+    /// DIE offsets in .debug_info of variables, for implicit pointers and parameter references; sorted.
+    pub var_dies: Vec<(usize, VarId)>,
+    /// The types of the variables.
+    pub types: Vec<Type>,
+    /// Every row of every line program.
+    pub rows: Vec<Row>,
+    /// How callers' registers are found.
+    pub cfi: CfiTable,
+    /// Executable sections: address and bytes.
+    pub code: Vec<(u64, Vec<u8>)>,
+    /// Base address and size of the thread-local image, for `DW_OP_form_tls_address`.
+    pub tls: Option<(u64, u64)>,
+    pub(crate) function_index: Spans<FunctionId>,
+    /// One for each function, made when the function is first asked about.
+    pub(crate) block_index: Vec<OnceLock<Spans<BlockId>>>,
+    pub(crate) row_index: OnceLock<crate::rows::RowIndex>,
+}
+
+impl Module {
+    /// Reads a binary's debug information.
+    pub fn load(binary: &Path, wanted: Wanted<'_>) -> Result<Arc<Self>, DwarfError> {
+        crate::load::load(binary, wanted).map(Arc::new)
+    }
+
+    /// Whether every unit that was read is one of those wanted.
+    pub fn holds_only(&self, wanted: Wanted<'_>) -> bool {
+        self.units.iter().all(|u| u.files.iter().any(|&f| wanted.accepts(self.file(f))))
+    }
+
+    /// The function of a number.
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+
+    /// The block of a number.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.0 as usize]
+    }
+
+    /// The variable of a number.
+    pub fn var(&self, id: VarId) -> &Var {
+        &self.vars[id.0 as usize]
+    }
+
+    /// The type of a number.
+    pub fn ty(&self, id: TypeId) -> &Type {
+        &self.types[id.0 as usize]
+    }
+
+    /// The unit of a number.
+    pub fn unit(&self, id: UnitId) -> &Unit {
+        &self.units[id.0 as usize]
+    }
+
+    /// The full path of a file.
+    pub fn file(&self, id: FileId) -> &FileName {
+        &self.files[id.0 as usize]
+    }
+
+    /// The function whose code is at `pc`.
+    pub fn function_at(&self, pc: u64) -> Option<FunctionId> {
+        self.function_index.at(pc)
+    }
+
+    /// The function called `name`, in the outermost module if there are several.
+    pub fn function_named(&self, name: &str) -> Option<FunctionId> {
+        let is_it = |f: &Function| f.name.rsplit("::").next() == Some(name);
+        let found = (0..self.functions.len()).filter(|&i| is_it(&self.functions[i]));
+        found.min_by_key(|&i| self.functions[i].name.matches("::").count()).map(|i| FunctionId(i as u32))
+    }
+
+    /// The innermost block at `pc`.
+    pub fn block_at(&self, pc: u64) -> Option<BlockId> {
+        let function = self.function_at(pc)?;
+        let index = self.block_index[function.0 as usize].get_or_init(|| self.index_blocks(function));
+        Some(index.at(pc).unwrap_or_else(|| self.function(function).block))
+    }
+
+    /// Of the blocks inside one, the first that holds an address is the one it is in.
+    fn index_blocks(&self, function: FunctionId) -> Spans<BlockId> {
+        let mut spans = Vec::new();
+        let body = self.function(function).block;
+        let everywhere: Rc<[(u64, u64)]> = Rc::from([(0, u64::MAX)]);
+        let mut left = vec![(body, everywhere)];
+        // The block taken last of those that hold an address wins: an outer one before those inside it, of these the last first.
+        while let Some((id, around)) = left.pop() {
+            let block = self.block(id);
+            let ranges = if id == body { around } else { intersect(&around, &block.ranges).into() };
+            spans.extend(ranges.iter().map(|&(low, high)| (low, high, id)));
+            left.extend(block.children.iter().map(|&child| (child, Rc::clone(&ranges))));
+        }
+        Spans::new(spans)
+    }
+
+    /// From the innermost block at `pc` out to the function's.
+    pub fn chain_at(&self, pc: u64) -> Vec<BlockId> {
+        std::iter::successors(self.block_at(pc), |&b| self.block(b).parent).collect()
+    }
+
+    /// The code at a link-time address, to the end of its section.
+    pub fn code_at(&self, address: u64) -> Option<&[u8]> {
+        let (start, bytes) = self.code.iter().find(|(start, bytes)| *start <= address && address - start < bytes.len() as u64)?;
+        bytes.get((address - start) as usize..)
+    }
+
+    /// True when `inner` is `outer` or nested in it.
+    pub fn is_within(&self, inner: BlockId, outer: BlockId) -> bool {
+        std::iter::successors(Some(inner), |&b| self.block(b).parent).any(|b| b == outer)
+    }
+
+    /// True when the type is a pointer or holds one.
+    pub fn holds_pointer(&self, id: TypeId) -> bool {
+        fn go(module: &Module, id: TypeId, depth: u32) -> bool {
+            match &module.ty(id).kind {
+                TypeKind::Pointer => true,
+                _ if depth > 16 => true,
+                TypeKind::Aggregate(fields) => fields.iter().any(|f| go(module, f.ty, depth + 1)),
+                TypeKind::Enum { variants, .. } => variants.iter().any(|v| go(module, v.field.ty, depth + 1)),
+                TypeKind::Array { element, .. } => go(module, *element, depth + 1),
+                _ => false,
+            }
+        }
+        go(self, id, 0)
+    }
+
+    /// A line by its file's base name.
+    pub fn line_key(&self, file: FileId, line: u32) -> Option<LineKey> {
+        (line != 0).then(|| LineKey { file: self.base_names[file.0 as usize].clone(), line: Line(line) })
+    }
+
+    /// Where the debug information itself marks a variable's value as not given yet: name, declaration line, addresses.
+    pub fn uninitialised(&self) -> Vec<(Arc<str>, u32, (u64, u64))> {
+        let marked = |ops: &[Op]| ops.iter().any(|op| matches!(op, Op::Uninitialised));
+        let mut found = Vec::new();
+        for var in self.vars.iter().filter(|v| v.presence != Presence::Gone) {
+            let ranges: Vec<(u64, u64)> = match &var.location {
+                Location::Everywhere(ops) if marked(ops) => vec![(0, u64::MAX)],
+                Location::List(list) => list.iter().filter(|e| e.ops.as_ref().is_ok_and(|o| marked(o))).map(|e| (e.low, e.high)).collect(),
+                _ => Vec::new(),
+            };
+            found.extend(ranges.into_iter().map(|r| (Arc::clone(&var.name), var.decl_line, r)));
+        }
+        found
+    }
+}
+
+/// What two lists of ranges have in common; the first is sorted and its ranges do not overlap, and so is the answer.
+fn intersect(sorted: &[(u64, u64)], others: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    for &(low, high) in others {
+        let first = sorted.partition_point(|r| r.1 <= low);
+        found.extend(sorted[first..].iter().take_while(|r| r.0 < high).map(|r| (r.0.max(low), r.1.min(high))));
+    }
+    found.sort_unstable();
+    found.dedup_by(|next, last| {
+        let touch = next.0 <= last.1;
+        if touch {
+            last.1 = last.1.max(next.1);
+        }
+        touch
+    });
+    found
+}

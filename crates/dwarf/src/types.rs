@@ -1,0 +1,70 @@
+//! Types, good enough to print values and spell names.
+
+use crate::TypeId;
+use std::sync::Arc;
+
+/// A type, good enough to print values.
+#[derive(Debug)]
+pub struct Type {
+    /// What it is made of.
+    pub kind: TypeKind,
+    /// How many bytes a value has.
+    pub size: u64,
+    /// The type as the source spells it.
+    pub name: Arc<str>,
+}
+
+/// What a type is made of.
+#[derive(Debug)]
+pub enum TypeKind {
+    /// A signed integer, or an enumeration with negative members.
+    Signed,
+    /// An unsigned integer, character, boolean or enumeration.
+    Unsigned,
+    /// A binary floating-point number.
+    Float,
+    /// A complex or decimal number, whose value is not printed.
+    Complex,
+    /// A pointer, reference or function.
+    Pointer,
+    /// Structs and unions: debuggers print the members of both.
+    Aggregate(Vec<Field>),
+    /// An enum of Rust's: which of its variants is there depends on a discriminant, if there is more than one.
+    Enum {
+        /// Where the discriminant is, if there is one.
+        discriminant: Option<Field>,
+        /// The variants, each with its members.
+        variants: Vec<Variant>,
+    },
+    /// One dimension of an array.
+    Array {
+        /// The type of each element.
+        element: TypeId,
+        /// How many there are; 0 when that is not known.
+        count: u64,
+    },
+    /// Not known, or without values (void, incomplete types).
+    Opaque,
+}
+
+/// A member of a structure, union or variant.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// The type of its value.
+    pub ty: TypeId,
+    /// Its first bit, counted from the start of the whole.
+    pub bit_offset: u64,
+    /// Its width, for bit-fields.
+    pub bit_size: Option<u64>,
+}
+
+/// A variant of an enum.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The discriminant's value; `None` for the variant that is there when no other is.
+    pub discriminant: Option<u64>,
+    /// Its name in the source.
+    pub name: Arc<str>,
+    /// The member that holds its own.
+    pub field: Field,
+}
