@@ -2,6 +2,7 @@
 
 use crate::build::{Compiled, LevelBuild, compile};
 use crate::codegen;
+use crate::note::Note;
 use crate::witness::{Record, Summons};
 use crate::{Behaviour, CheckError, facts};
 use parking_lot::Mutex;
@@ -10,11 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use trueline_dwarf::{Module, Wanted};
+use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{
-    Case, Completeness, Digest, Dropped, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness, judge, measure,
+    Case, Completeness, Digest, Dropped, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness, Unsteady, judge, measure,
 };
-use trueline_toolchain::{Compiler, Limits, Scratch};
+use trueline_toolchain::{Compiler, Launch, Limits, Scratch};
 use trueline_trace::native::executed_lines;
 use trueline_trace::{Engine, TraceEnd, TraceRequest, Vars, open_engine};
 
@@ -29,8 +31,12 @@ pub struct CheckOptions {
     pub strictness: Strictness,
     /// What to look for. `Codegen` costs two more compilations per level.
     pub invariants: Vec<Invariant>,
-    /// Arguments of the program.
-    pub args: Vec<String>,
+    /// How the program is started. Without a name every build of a program gets the same one.
+    pub launch: Launch,
+    /// Which process is traced when the program forks.
+    pub follow: Follow,
+    /// How often the -O0 build is traced.
+    pub repeat: Repeat,
     /// Stops after which a trace is cut off; a cut-off reference cannot be judged against.
     pub max_steps: u64,
     /// Limits of each run of the program, traced or not.
@@ -46,12 +52,24 @@ impl Default for CheckOptions {
             policy: Policy::Gdb,
             strictness: Strictness::Filtered,
             invariants: Invariant::ALL.to_vec(),
-            args: Vec::new(),
+            launch: Launch::default(),
+            follow: Follow::Parent,
+            repeat: Repeat::Once,
             max_steps: 1_000_000,
             limits: Limits::seconds(120),
             cflags: Vec::new(),
         }
     }
+}
+
+/// How often the -O0 build is traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repeat {
+    /// Once: for programs that are known to do the same each time, such as a generator's.
+    #[default]
+    Once,
+    /// Twice: what differs is left out of the judgement, and said.
+    Twice,
 }
 
 /// The -O0 side of a check: made once per program and compiler, used for every level.
@@ -76,7 +94,7 @@ struct Ground {
     source: SourceFacts,
     behaviour: Behaviour,
     user_files: Vec<String>,
-    args: Vec<String>,
+    launch: Launch,
     /// What the build was asked about so far.
     watched: Mutex<Record>,
 }
@@ -115,6 +133,8 @@ pub struct CheckRun {
     pub violations: Vec<Violation>,
     /// Candidates that a rule dropped.
     pub dropped: Vec<Dropped>,
+    /// What was not seen or left out.
+    pub notes: Vec<Note>,
     /// How much of the -O0 view is kept.
     pub completeness: Completeness,
     /// Stops at -O0.
@@ -171,7 +191,7 @@ impl Checker {
         let user_files = vec![program.name.clone()];
         let source = SourceFacts::of(&program.name, &program.source);
         let debug = Module::load(&binary, Wanted::new(&user_files))?;
-        let mut reference = self.reference_of(debug, binary, user_files, self.options.args.clone(), source)?;
+        let mut reference = self.reference_of(debug, binary, user_files, self.launch_of(program), source)?;
         reference.compile_cpu = compile_cpu;
         reference.commands.push(command);
         reference.scratch = Some(scratch);
@@ -183,15 +203,23 @@ impl Checker {
         debug: Arc<Module>,
         binary: PathBuf,
         user_files: Vec<String>,
-        args: Vec<String>,
+        launch: Launch,
         source: SourceFacts,
     ) -> Result<Reference, CheckError> {
-        let behaviour = Behaviour::observe(&binary, &args, &self.options.limits)?;
-        let request = self.request(&debug, &binary, &user_files, &args);
-        let (digest, trace_cpu) = self.trace_reference(&request)?;
-        let executed = executed_lines(&request)?.executed;
-        let facts = facts::of_reference(&debug, by_base_name(executed), &source);
-        let ground = Arc::new(Ground { binary, debug, facts, source, behaviour, user_files, args, watched: Mutex::default() });
+        let behaviour = Behaviour::observe(&binary, &launch, &self.options.limits)?;
+        let request = self.request(&debug, &binary, &user_files, &launch);
+        let (digest, mut trace_cpu) = self.trace_reference(&request)?;
+        let executed = by_base_name(executed_lines(&request)?.executed);
+        if digest.steps == 0 {
+            return Err(CheckError::NothingChecked { reason: nothing_stepped(&executed, &user_files) });
+        }
+        let mut facts = facts::of_reference(&debug, executed, &source);
+        if self.options.repeat == Repeat::Twice {
+            let (again, cpu) = self.trace_reference(&request)?;
+            facts.unsteady = Unsteady::between(&digest, &again);
+            trace_cpu += cpu;
+        }
+        let ground = Arc::new(Ground { binary, debug, facts, source, behaviour, user_files, launch, watched: Mutex::default() });
         Ok(Reference { ground, digest, compile_cpu: Duration::ZERO, trace_cpu, commands: Vec::new(), scratch: None })
     }
 
@@ -257,8 +285,8 @@ impl Checker {
     /// Reads the -O0 build of another checker again, with this one's engine and policy; nothing is compiled.
     /// The other value must outlive the new one.
     pub fn reread(&self, reference: &Reference) -> Result<Reference, CheckError> {
-        let Ground { debug, binary, user_files, args, .. } = &*reference.ground;
-        let (digest, trace_cpu) = self.trace_reference(&self.request(debug, binary, user_files, args))?;
+        let Ground { debug, binary, user_files, launch, .. } = &*reference.ground;
+        let (digest, trace_cpu) = self.trace_reference(&self.request(debug, binary, user_files, launch))?;
         let (ground, commands) = (Arc::clone(&reference.ground), reference.commands.clone());
         Ok(Reference { ground, digest, compile_cpu: Duration::ZERO, trace_cpu, commands, scratch: None })
     }
@@ -281,6 +309,10 @@ impl Checker {
     /// The reference side of a pair.
     pub fn reference_pair(&self, binary: &Path, args: &[String]) -> Result<Reference, CheckError> {
         let binary = absolute(binary)?;
+        let mut launch = self.options.launch.clone();
+        launch.args = args.to_vec();
+        // Programs look at their name: some behave by it, and some make a hash's seed of it.
+        launch.name.get_or_insert_with(|| binary.display().to_string());
         let mut debug = Module::load(&binary, Wanted::All)?;
         let mut user_files: Vec<String> =
             debug.functions.iter().filter_map(|f| debug.line_key(f.decl_file?, f.decl_line)).map(|d| d.file.as_str().to_owned()).collect();
@@ -290,7 +322,7 @@ impl Checker {
         if !debug.holds_only(Wanted::new(&user_files)) {
             debug = Module::load(&binary, Wanted::new(&user_files))?;
         }
-        self.reference_of(debug, binary, user_files, args.to_vec(), SourceFacts::default())
+        self.reference_of(debug, binary, user_files, launch, SourceFacts::default())
     }
 
     /// The optimized side of a pair.
@@ -308,27 +340,20 @@ impl Checker {
     pub fn expected_behaviour(&self, program: &Program, compiler: &Compiler) -> Result<Behaviour, CheckError> {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
         let build = self.compile_reference(program, compiler, &scratch)?;
-        Behaviour::observe(&build.binary, &self.options.args, &self.options.limits)
+        Behaviour::observe(&build.binary, &self.launch_of(program), &self.options.limits)
     }
 
     /// Runs a build of the program compiled at `opt` without tracing it; behaving differently is an error.
     pub fn check_behaviour(&self, expected: &Behaviour, binary: &Path, opt: OptLevel) -> Result<(), CheckError> {
-        self.compare_behaviour(expected, binary, &self.options.args, opt, float_math(opt))
+        self.compare_behaviour(expected, binary, opt, float_math(opt))
     }
 
-    fn compare_behaviour(
-        &self,
-        expected: &Behaviour,
-        binary: &Path,
-        args: &[String],
-        opt: OptLevel,
-        float_math: FloatMath,
-    ) -> Result<(), CheckError> {
+    fn compare_behaviour(&self, expected: &Behaviour, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<(), CheckError> {
         let wrong = |actual: String| Err(CheckError::WrongCode { opt, expected: expected.summary(), actual });
         // An endless loop need not be watched for minutes when the reference took a millisecond.
         let cpu = (expected.cpu * MOST_CPU_OVER_REFERENCE).max(LEAST_CPU).min(self.options.limits.cpu);
         let limits = Limits { cpu, ..self.options.limits.clone() };
-        match (Behaviour::observe(binary, args, &limits), float_math) {
+        match (Behaviour::observe(binary, &expected.launch, &limits), float_math) {
             (Ok(behaviour), FloatMath::Exact) if !behaviour.same_as(expected) => wrong(behaviour.summary()),
             // The reference ended by itself, so a crash, an endless loop or a flood of output is this build's doing: most programs
             // that test a compiler abort when they find a wrong result.
@@ -339,7 +364,7 @@ impl Checker {
 
     fn judge_binary(&self, reference: &Reference, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<CheckRun, CheckError> {
         let debug = Module::load(binary, Wanted::new(&reference.ground.user_files))?;
-        self.compare_behaviour(&reference.ground.behaviour, binary, &reference.ground.args, opt, float_math)?;
+        self.compare_behaviour(&reference.ground.behaviour, binary, opt, float_math)?;
         let facts = Arc::new(facts::of_optimized(&debug));
         self.judge_trace(reference, binary, debug, facts, float_math)
     }
@@ -355,7 +380,14 @@ impl Checker {
     ) -> Result<CheckRun, CheckError> {
         let ground = &*reference.ground;
         let mut optimized = Digest::new(Role::Optimized);
-        let summary = self.engine.trace(&self.request(&debug, binary, &ground.user_files, &ground.args), &mut optimized)?;
+        let summary = self.engine.trace(&self.request(&debug, binary, &ground.user_files, &ground.launch), &mut optimized)?;
+        if optimized.steps == 0 {
+            let reason = format!("no line of the user's files was stepped on in {}", binary.display());
+            return Err(CheckError::NothingChecked { reason });
+        }
+        let mut notes = Note::refused(&summary.refusals);
+        notes.extend(Note::unsteady(&ground.facts.unsteady));
+        notes.extend(Note::few_seen(&ground.facts.executed, &reference.digest));
         let summons = Summons::default();
         let mut case = Case {
             reference: &reference.digest,
@@ -375,7 +407,7 @@ impl Checker {
             marked = OptimizedFacts { uninitialised, ..(*optimized_facts).clone() };
             case.optimized_facts = &marked;
             record = ground.watched.lock();
-            let watched = record.complete(&ground.debug, &ground.binary, &ground.args, &self.options.limits, asked);
+            let watched = record.complete(&ground.debug, &ground.binary, &ground.launch, &self.options.limits, asked);
             watched.map_err(|e| CheckError::Trace(e.into()))?;
             case.witness = &*record;
             judgement = judge(&case, wanted, self.options.strictness);
@@ -383,6 +415,7 @@ impl Checker {
         Ok(CheckRun {
             violations: judgement.violations,
             dropped: judgement.dropped,
+            notes,
             completeness: measure(&reference.digest, &optimized),
             reference_steps: reference.digest.steps,
             optimized_steps: optimized.steps,
@@ -399,6 +432,14 @@ impl Checker {
         })
     }
 
+    /// How every build of a program is started: under the program's own name, since where a build lies is nobody's business.
+    fn launch_of(&self, program: &Program) -> Launch {
+        let mut launch = self.options.launch.clone();
+        let stem = Path::new(&program.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        launch.name = launch.name.or(stem);
+        launch
+    }
+
     fn compile_reference(&self, program: &Program, compiler: &Compiler, scratch: &Scratch) -> Result<Compiled, CheckError> {
         compile(program, compiler, OptLevel::O0, &self.flags(program, &[]), &scratch.join(&program.name), scratch)
     }
@@ -407,17 +448,27 @@ impl Checker {
         program.cflags.iter().chain(&self.options.cflags).chain(extra).cloned().collect()
     }
 
-    fn request(&self, debug: &Arc<Module>, binary: &Path, user_files: &[String], args: &[String]) -> TraceRequest {
+    fn request(&self, debug: &Arc<Module>, binary: &Path, user_files: &[String], launch: &Launch) -> TraceRequest {
         TraceRequest {
             binary: binary.to_owned(),
-            args: args.to_vec(),
+            launch: launch.clone(),
             user_files: user_files.to_vec(),
             policy: self.options.policy,
             vars: Vars::All,
+            follow: self.options.follow,
             max_steps: self.options.max_steps,
             limits: self.options.limits.clone(),
             debug: Some(Arc::clone(debug)),
         }
+    }
+}
+
+/// Why a trace that ran to its end has no step.
+fn nothing_stepped(executed: &BTreeSet<LineKey>, user_files: &[String]) -> String {
+    let files = user_files.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    match executed.len() {
+        0 => format!("no line of the user's files ({files}) was executed"),
+        n => format!("{n} lines of the user's files ({files}) were executed, none where a debugger steps from main"),
     }
 }
 

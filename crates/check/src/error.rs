@@ -47,10 +47,16 @@ pub enum CheckError {
     /// A tool is missing or broken.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// The program is not closed, deterministic and single-threaded.
-    #[error("the program {reason}; only closed, deterministic, single-threaded programs can be checked")]
+    /// The program does not come to an end by itself, or does what it has no permission for.
+    #[error("the program {reason}")]
     BadProgram {
         /// What it does.
+        reason: String,
+    },
+    /// The runs went well and nothing of the user's code was seen: there is nothing to say about the build.
+    #[error("nothing was checked: {reason}")]
+    NothingChecked {
+        /// What was looked for.
         reason: String,
     },
     /// A binary cannot be read.

@@ -8,7 +8,7 @@ use crate::CheckError;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
-use trueline_toolchain::{Confinement, Exit, Job, Limits};
+use trueline_toolchain::{Exit, Launch, Limits, Onlooker};
 
 /// Most output a program may print.
 const MOST_OUTPUT: usize = 16 << 20;
@@ -24,6 +24,8 @@ pub struct Behaviour {
     pub output: Vec<u8>,
     /// CPU time it took, which is no part of the comparison.
     pub cpu: Duration,
+    /// How it was started.
+    pub(crate) launch: Launch,
 }
 
 impl Behaviour {
@@ -40,21 +42,24 @@ impl Behaviour {
     }
 
     /// Runs a program once and observes it.
-    pub(crate) fn observe(binary: &Path, args: &[String], limits: &Limits) -> Result<Self, CheckError> {
+    pub(crate) fn observe(binary: &Path, launch: &Launch, limits: &Limits) -> Result<Self, CheckError> {
         let limits = Limits { output: MOST_OUTPUT, ..limits.clone() };
         let bad = |reason: String| CheckError::BadProgram { reason };
         let (mut left, mut bait) = std::io::pipe().map_err(CheckError::io("cannot make a pipe"))?;
         bait.write_all(BAIT).map_err(CheckError::io("cannot fill a pipe"))?;
         drop(bait);
         let handle = left.try_clone().map_err(CheckError::io("cannot share a pipe"))?;
-        let job = Job::new(binary).args(args).limits(limits.clone()).stdin_from(handle).confine(Confinement::closed());
+        let mut job = launch.job(binary, Onlooker::None, &limits).map_err(CheckError::io("cannot prepare a run"))?;
+        if launch.stdin.is_none() {
+            job = job.stdin_from(handle);
+        }
         let outcome = job.run().map_err(|e| CheckError::Trace(e.into()))?;
         let mut rest = Vec::new();
         left.read_to_end(&mut rest).map_err(CheckError::io("cannot read a pipe back"))?;
         let read = rest != BAIT;
         match outcome.exit {
-            _ if read => Err(bad("reads its standard input".to_owned())),
-            Exit::Code(code) => Ok(Self { code, output: outcome.stdout, cpu: outcome.cpu }),
+            _ if read => Err(bad("reads its standard input; give it one with --stdin".to_owned())),
+            Exit::Code(code) => Ok(Self { code, output: outcome.stdout, cpu: outcome.cpu, launch: launch.clone() }),
             Exit::Signal(signal) => Err(bad(format!("is ended by signal {signal} ({})", signal_name(signal)))),
             Exit::TimedOut => Err(bad(format!("did not finish within {} s", limits.wall.min(limits.cpu).as_secs()))),
             Exit::TooMuchOutput | Exit::Stopped => Err(bad(format!("prints more than {} MB", MOST_OUTPUT >> 20))),
@@ -84,8 +89,10 @@ mod tests {
 
     #[test]
     fn a_program_that_is_killed_is_not_called_bad_and_one_that_aborts_is() {
-        let run =
-            |signal: &str| Behaviour::observe(Path::new("/bin/sh"), &["-c".to_owned(), format!("kill -{signal} $$")], &Limits::default());
+        let run = |signal: &str| {
+            let launch = Launch::with_args(&["-c".to_owned(), format!("kill -{signal} $$")]);
+            Behaviour::observe(Path::new("/bin/sh"), &launch, &Limits::default())
+        };
         assert!(matches!(run("KILL"), Err(CheckError::Trace(TraceError::Job(JobError::Killed { .. })))));
         assert!(matches!(run("ABRT"), Err(CheckError::BadProgram { .. })));
     }

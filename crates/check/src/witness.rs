@@ -13,10 +13,10 @@ use std::path::Path;
 use std::sync::Arc;
 use trueline_dwarf::op::Op;
 use trueline_dwarf::{Function, FunctionCopy, Location, Module, VarId};
-use trueline_machine::inferior::{Event, Inferior};
+use trueline_machine::inferior::{Event, Follow, Inferior};
 use trueline_model::{LineKey, VarKey};
 use trueline_oracle::{Testimony, Witness};
-use trueline_toolchain::{Confinement, Job, JobError, Limits};
+use trueline_toolchain::{JobError, Launch, Limits, Onlooker};
 use trueline_trace::TraceError;
 
 /// Stops of one run after which the witness gives up.
@@ -55,12 +55,12 @@ impl Record {
         &mut self,
         module: &Module,
         binary: &Path,
-        args: &[String],
+        launch: &Launch,
         limits: &Limits,
         variables: BTreeSet<VarKey>,
     ) -> Result<(), JobError> {
         let new: BTreeSet<VarKey> = variables.into_iter().filter(|v| !self.0.contains_key(v)).collect();
-        let mut testimonies = watch(module, binary, args, limits, &new)?;
+        let mut testimonies = watch(module, binary, launch, limits, &new)?;
         self.0.extend(new.into_iter().map(|variable| {
             let testimony = testimonies.remove(&variable);
             (variable, testimony)
@@ -93,13 +93,12 @@ struct Watched {
 type Testimonies = BTreeMap<VarKey, Testimony>;
 
 /// Watches `variables` of the -O0 build; those it cannot watch are absent from the answer.
-fn watch(module: &Module, binary: &Path, args: &[String], limits: &Limits, variables: &BTreeSet<VarKey>) -> Result<Testimonies, JobError> {
+fn watch(module: &Module, binary: &Path, launch: &Launch, limits: &Limits, variables: &BTreeSet<VarKey>) -> Result<Testimonies, JobError> {
     let plan = Plan::make(module, variables);
     if plan.watched.is_empty() {
         return Ok(Testimonies::new());
     }
-    let job = Job::new(binary).args(args).limits(limits.clone()).confine(Confinement::traced());
-    let run = |pattern: u8| match plan.run(module, &job, pattern) {
+    let run = |pattern: u8| match plan.run(module, binary, launch, limits, pattern) {
         Err(TraceError::Job(killed @ JobError::Killed { .. })) => Err(killed),
         // A run that fails or does not repeat says nothing; candidates then stay unconfirmed.
         Err(_) => Ok(None),
@@ -180,8 +179,11 @@ impl Plan {
     }
 
     /// One run; `None` when it is too long to be remembered, or not what a closed program does.
-    fn run(&self, module: &Module, job: &Job, pattern: u8) -> Result<Option<Run>, TraceError> {
-        let mut inferior = Inferior::launch(job, module.entry, module.image)?;
+    fn run(&self, module: &Module, binary: &Path, launch: &Launch, limits: &Limits, pattern: u8) -> Result<Option<Run>, TraceError> {
+        let prepared = launch.job(binary, Onlooker::Tracer, limits);
+        let job = prepared.map_err(|source| TraceError::System { what: "cannot prepare a run".into(), source })?;
+        let mut inferior = Inferior::launch(&job, module.entry, module.image)?;
+        inferior.permit(launch.allowed, Follow::Parent);
         self.run_through(&mut inferior, pattern).map_err(|e| inferior.why(e))
     }
 

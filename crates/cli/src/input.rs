@@ -2,9 +2,10 @@
 //! program.
 
 use anyhow::{Context, bail};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, Language, OptLevel, Origin, Policy, Program};
-use trueline_toolchain::{Compiler, Limits, find_compiler};
+use trueline_toolchain::{Compiler, Launch, Limits, Permission, find_compiler};
 
 /// Compiler, levels and flags as clap reads them.
 #[derive(clap::Args, Clone, Debug)]
@@ -160,6 +161,70 @@ impl TraceFlags {
     /// Limits of each run.
     pub fn limits(&self) -> Limits {
         Limits::seconds(self.time_limit)
+    }
+}
+
+/// How the program is started, and what it may do.
+#[derive(clap::Args, Clone, Debug)]
+pub struct LaunchFlags {
+    /// File on the program's standard input, which is empty otherwise.
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+    /// A variable of the program's environment, which is empty otherwise; may be repeated.
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// What the program is told its own name is. [default: the same for every build]
+    #[arg(long, value_name = "NAME")]
+    argv0: Option<String>,
+    /// The program's working directory; with `--allow write` each run works in a copy of it.
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Which process is traced when the program forks: parent or child.
+    #[arg(long, value_name = "WHICH", value_parser = parse_follow, default_value = "parent")]
+    follow: Follow,
+    /// What the program may do beyond computing: net, exec, fork, write. [default: nothing]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    allow: Vec<Permission>,
+}
+
+impl LaunchFlags {
+    /// The launch of a program with these arguments.
+    pub fn launch(&self, args: &[String]) -> anyhow::Result<Launch> {
+        let absolute = |path: &Option<PathBuf>| path.as_ref().map(std::path::absolute).transpose();
+        let mut launch = Launch::with_args(args);
+        launch.name.clone_from(&self.argv0);
+        launch.stdin = absolute(&self.stdin)?;
+        launch.directory = absolute(&self.directory)?;
+        if let Some(path) = &launch.stdin {
+            std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        }
+        if let Some(path) = launch.directory.as_ref().filter(|path| !path.is_dir()) {
+            bail!("{} is not a directory", path.display());
+        }
+        launch.allowed = self.allow.iter().copied().collect();
+        for pair in &self.env {
+            let (name, value) = pair.split_once('=').with_context(|| format!("--env takes NAME=VALUE, not `{pair}`"))?;
+            launch.env.push((name.to_owned(), value.to_owned()));
+        }
+        launch.set_stage().context("cannot make a directory for the program to write in")
+    }
+
+    /// Which process is traced after a fork.
+    pub fn follow(&self) -> Follow {
+        self.follow
+    }
+
+    /// Whether runs share a place and must come one after the other.
+    pub fn is_alone(&self) -> bool {
+        self.allow.contains(&Permission::Write)
+    }
+}
+
+fn parse_follow(text: &str) -> Result<Follow, String> {
+    match text {
+        "parent" => Ok(Follow::Parent),
+        "child" => Ok(Follow::Child),
+        _ => Err("use parent or child".to_owned()),
     }
 }
 

@@ -8,11 +8,19 @@
 //! All addresses here are run-time addresses; [`Inferior::bias`] converts. Everything happens on the
 //! thread that launched the program, because ptrace is bound to it. Dropping an [`Inferior`] kills the program.
 //!
-//! Deliberately absent: threads, forks and anything about DWARF. A program that forks is reported.
+//! One thread is followed; the others run beside it ([`company`]).
+//!
+//! Deliberately absent: anything about DWARF.
 
+mod company;
 mod memory;
+mod refusal;
 mod slot;
 
+pub use company::Follow;
+pub use refusal::Refusal;
+
+use company::{Branch, Company};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::WaitStatus;
@@ -24,7 +32,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trueline_toolchain::{Job, JobError, Traced};
+use trueline_toolchain::{Job, JobError, Permission, Traced};
 
 /// Why a program cannot be started, stopped or looked at.
 #[derive(Debug, thiserror::Error)]
@@ -71,8 +79,10 @@ pub enum Event {
     },
     /// The wall-clock or CPU limit was reached.
     TimedOut,
-    /// The program started another process or thread, or replaced itself.
-    Forked,
+    /// The program did something that it has no permission for: start a process, or replace itself.
+    NotAllowed(Permission),
+    /// The program was replaced by another one, as it may.
+    Replaced,
     /// The program raised SIGTRAP by itself; tracing cannot go on.
     OwnTrap,
 }
@@ -104,6 +114,8 @@ pub struct Inferior {
     pc: PcState,
     last_signal_at: Option<u64>,
     gone: Option<Duration>,
+    company: Company,
+    refusals: Vec<Refusal>,
 }
 
 type AddressHash = std::hash::BuildHasherDefault<AddressHasher>;
@@ -145,6 +157,8 @@ impl Inferior {
             | Options::PTRACE_O_TRACEFORK
             | Options::PTRACE_O_TRACEVFORK
             | Options::PTRACE_O_TRACECLONE
+            | Options::PTRACE_O_TRACESECCOMP
+            | Options::PTRACE_O_TRACESYSGOOD
             | Options::PTRACE_O_TRACEEXEC;
         ptrace::setoptions(pid, options).map_err(|e| system("set ptrace options", e))?;
         let memory = File::options()
@@ -166,6 +180,8 @@ impl Inferior {
             pc: PcState::Written,
             last_signal_at: None,
             gone: None,
+            company: Company::default(),
+            refusals: Vec::new(),
         };
         this.slots = slot::reserve(&mut this, image.0.wrapping_add(bias), image.1.wrapping_add(bias));
         Ok(this)
@@ -293,6 +309,7 @@ impl Inferior {
     pub fn remove_breakpoint(&mut self, address: u64) -> io::Result<()> {
         let result = self.mute(&[address]);
         self.breakpoints.remove(&address);
+        self.company.retired.insert(address);
         result
     }
 
@@ -378,7 +395,13 @@ impl Inferior {
 
     fn wait(&mut self, resumption: Resumption) -> Result<Event, InferiorError> {
         loop {
-            let (status, cpu) = memory::wait(self.pid).map_err(|e| system("wait for the program", e))?;
+            let (pid, status, cpu) = self.next_change()?;
+            if pid != self.pid {
+                match self.attend(pid, status)? {
+                    Some(event) => return Ok(event),
+                    None => continue,
+                }
+            }
             match status {
                 WaitStatus::Exited(_, code) => {
                     self.gone = Some(cpu);
@@ -393,7 +416,14 @@ impl Inferior {
                         _ => Ok(Event::Killed { signal: signal as i32, at: self.last_signal_at }),
                     };
                 }
-                WaitStatus::PtraceEvent(..) => return Ok(Event::Forked),
+                WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_SECCOMP) => {
+                    self.watch_call()?;
+                    self.go_on(resumption, None)?;
+                }
+                WaitStatus::PtraceEvent(_, _, event) => match self.branch(pid, event)? {
+                    Branch::GoOn => self.go_on(resumption, None)?,
+                    Branch::End(event) => return Ok(event),
+                },
                 WaitStatus::Stopped(_, Signal::SIGTRAP) => {
                     self.pc = PcState::Written;
                     self.regs = ptrace::getregs(self.pid).map_err(|e| system("read registers", e))?;
@@ -403,15 +433,33 @@ impl Inferior {
                     let regs = ptrace::getregs(self.pid).map_err(|e| system("read registers", e))?;
                     self.last_signal_at = Some(self.slots.origin(regs.rip, &self.breakpoints));
                     // The program's own business, a handler or its death.
-                    let again = match resumption {
-                        Resumption::Continue => ptrace::cont(self.pid, signal),
-                        Resumption::Step => ptrace::step(self.pid, signal),
-                    };
-                    again.map_err(|e| system("pass a signal on", e))?;
+                    self.go_on(resumption, Some(signal))?;
                 }
                 _ => {}
             }
         }
+    }
+
+    fn go_on(&self, resumption: Resumption, signal: Option<Signal>) -> Result<(), InferiorError> {
+        let again = match resumption {
+            Resumption::Continue => ptrace::cont(self.pid, signal),
+            Resumption::Step => ptrace::step(self.pid, signal),
+        };
+        match again {
+            // Killed in the meantime: waiting tells how.
+            Err(nix::Error::ESRCH) => Ok(()),
+            other => other.map_err(|e| system("let the program go on", e)),
+        }
+    }
+
+    /// The next thing that happens to the program, or to one of those beside it when there are any.
+    fn next_change(&self) -> Result<(Pid, WaitStatus, Duration), InferiorError> {
+        let change = if self.company.is_empty() {
+            memory::wait(self.pid).map(|(status, cpu)| (self.pid, status, cpu))
+        } else {
+            memory::wait_group(Pid::from_raw(self.traced.pid()))
+        };
+        change.map_err(|e| system("wait for the program", e))
     }
 
     fn trap(&mut self, resumption: Resumption) -> Result<Event, InferiorError> {

@@ -4,7 +4,7 @@ use object::{Object, ObjectSegment, ObjectSymbol};
 use trueline_machine::inferior::InferiorError;
 use trueline_machine::inferior::{Event, Inferior};
 use trueline_model::{Language, OptLevel};
-use trueline_toolchain::{CompileRequest, Job, JobError, Limits, Scratch, find_compiler};
+use trueline_toolchain::{CompileRequest, Job, JobError, Limits, Permission, Scratch, find_compiler};
 
 struct Program {
     _scratch: Scratch,
@@ -132,7 +132,7 @@ fn every_end_is_told_apart() {
     let limits = || Limits::seconds(10);
     assert!(matches!(end("int main(void) { *(volatile int *)8 = 1; }", limits()), Event::Killed { signal: 11, at: Some(_) }));
     assert!(matches!(end("int abort(void); int main(void) { abort(); }", limits()), Event::Killed { signal: 6, .. }));
-    assert_eq!(end("int fork(void); int main(void) { return fork() < 0; }", limits()), Event::Forked);
+    assert_eq!(end("int fork(void); int main(void) { return fork() < 0; }", limits()), Event::NotAllowed(Permission::Fork));
     assert_eq!(end("int main(void) { __asm__(\"int3\"); return 0; }", limits()), Event::OwnTrap);
     assert_eq!(end("int raise(int); int main(void) { return raise(5); }", limits()), Event::OwnTrap);
     assert_eq!(end("int main(void) { for (;;) __asm__(\"\"); }", Limits::seconds(1)), Event::TimedOut);

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use trueline_ctree::{Edits, IntKind, Lvalue, Unit};
 use trueline_model::Program;
-use trueline_toolchain::{BuildError, Compiler, Confinement, Exit, Job, Limits, Outcome, Scratch, starvation};
+use trueline_toolchain::{BuildError, Compiler, Confinement, Exit, Job, Limits, Outcome, Permissions, Scratch, starvation};
 
 /// Seconds a program may run: generated ones take milliseconds, or for ever.
 const RUN_SECONDS: u64 = 5;
@@ -226,7 +226,8 @@ fn run_profiled(binary: &std::path::Path, record: &std::path::Path, profiler: &P
     let limits = Limits { memory: None, output: 4 << 20, wall: BUSY, ..Limits::seconds(RUN_SECONDS) };
     let mut job = Job::new(binary).env("TRUELINE_PROFILE", record).env("MSAN_OPTIONS", "exit_code=86:print_summary=0").limits(limits);
     // The program is a stranger's: it may write its record and nothing else.
-    job = job.confine(Confinement::Guarded { writable: record.parent().map(Into::into).into_iter().collect() });
+    job = job
+        .confine(Confinement::Guarded { writable: record.parent().map(Into::into).into_iter().collect(), allowed: Permissions::default() });
     if let Some(symbolizer) = &profiler.symbolizer {
         job = job.env("MSAN_SYMBOLIZER_PATH", symbolizer);
     }

@@ -1,6 +1,7 @@
 //! What is known of the two builds and the source beside their traces. Pure data: `check` reads it from
 //! the binaries and the source text, and runs the reference again where a question needs it.
 
+use crate::unsteady::Unsteady;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueline_model::{LineKey, VarKey};
@@ -37,6 +38,8 @@ pub struct ReferenceFacts {
     pub variables: BTreeSet<VarKey>,
     /// Extents of functions; a name that several functions share has several.
     pub functions: BTreeMap<Arc<str>, Vec<Extent>>,
+    /// What two runs of the build do not agree on.
+    pub unsteady: Unsteady,
 }
 
 /// How a variable's home is described in the optimized build.

@@ -16,6 +16,7 @@ mod invariants;
 mod leaves;
 pub mod rules;
 mod source;
+mod unsteady;
 
 pub use case::{Candidate, Case, Dropped, FloatMath, Judgement, Strictness, Subject, judge};
 pub use completeness::{Completeness, FunctionCompleteness, Ratio, measure};
@@ -24,3 +25,4 @@ pub use facts::{Block, Declared, Extent, Home, NoWitness, OptimizedFacts, Refere
 pub use invariants::{ToldBy, has_wrong_value, shows, told_by, variables_of, views};
 pub use leaves::{is_float, is_gap, split};
 pub use source::blocks_of;
+pub use unsteady::Unsteady;

@@ -7,6 +7,7 @@
 //!
 //! Everything is prepared in the parent; the child only makes system calls between fork and exec.
 
+use crate::{Permission, Permissions};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope, path_beneath_rules,
 };
@@ -14,11 +15,11 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition as Condition, SeccompFilter,
     SeccompRule as Rule, TargetArch,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// How far a child is trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,11 +32,22 @@ pub enum Confinement {
     Guarded {
         /// Where it may write.
         writable: Vec<PathBuf>,
+        /// What it may do all the same.
+        allowed: Permissions,
+    },
+    /// A program under our own tracer: as for a guarded tool, and the tracer is stopped at calls that may be refused.
+    Traced {
+        /// Where it may write.
+        writable: Vec<PathBuf>,
+        /// What it may do all the same.
+        allowed: Permissions,
     },
     /// A program under test: as above, and no new processes; an attempt ends it with SIGSYS.
     Program {
         /// Where it may write.
         writable: Vec<PathBuf>,
+        /// What it may do all the same.
+        allowed: Permissions,
     },
 }
 
@@ -43,12 +55,20 @@ impl Confinement {
     /// For programs that run under a tracer or in a debugger: nothing may be written and there is no network;
     /// the tracer itself sees and reports new processes.
     pub fn traced() -> Self {
-        Self::Guarded { writable: Vec::new() }
+        Self::Guarded { writable: Vec::new(), allowed: Permissions::default() }
+    }
+
+    /// Whether it gives a permission; a trusted tool has all.
+    pub fn allows(&self, permission: Permission) -> bool {
+        match self {
+            Self::Tool => true,
+            Self::Guarded { allowed, .. } | Self::Traced { allowed, .. } | Self::Program { allowed, .. } => allowed.allow(permission),
+        }
     }
 
     /// For programs under test that run by themselves and write nothing but their output.
     pub fn closed() -> Self {
-        Self::Program { writable: Vec::new() }
+        Self::Program { writable: Vec::new(), allowed: Permissions::default() }
     }
 }
 
@@ -78,28 +98,15 @@ pub(crate) struct Cell {
 impl Cell {
     /// Prepares the rules; `None` for a trusted tool.
     pub(crate) fn prepare(confinement: &Confinement) -> io::Result<Option<Self>> {
-        static GUARDED: OnceLock<Vec<BpfProgram>> = OnceLock::new();
-        static PROGRAM: OnceLock<Vec<BpfProgram>> = OnceLock::new();
-        let (writable, filters) = match confinement {
+        let (writable, allowed, kind) = match confinement {
             Confinement::Tool => return Ok(None),
-            Confinement::Guarded { writable } => {
-                let filters = GUARDED.get_or_init(|| {
-                    // A new session would hide a process from the end of its job. Nobody needs one, so that the call succeeds and does nothing.
-                    let no_session = BTreeMap::from([(libc::SYS_setsid, vec![])]);
-                    vec![filter(no_network(), SeccompAction::Errno(libc::EPERM as u32)), filter(no_session, SeccompAction::Errno(0))]
-                });
-                (writable, filters)
-            }
-            Confinement::Program { writable } => (
-                writable,
-                PROGRAM.get_or_init(|| {
-                    // The C library falls back to clone, whose flags a filter can read, when clone3 is absent.
-                    let no_clone3 = BTreeMap::from([(libc::SYS_clone3, vec![])]);
-                    vec![filter(no_processes(), SeccompAction::Trap), filter(no_clone3, SeccompAction::Errno(libc::ENOSYS as u32))]
-                }),
-            ),
+            Confinement::Guarded { writable, allowed } => (writable, *allowed, Kind::Guarded),
+            // Whoever the program starts is let go, and a watched call without a tracer fails.
+            Confinement::Traced { writable, allowed } if allowed.allow(Permission::Fork) => (writable, *allowed, Kind::Guarded),
+            Confinement::Traced { writable, allowed } => (writable, *allowed, Kind::Traced),
+            Confinement::Program { writable, allowed } => (writable, *allowed, Kind::Program),
         };
-        Ok(Some(Self { files: file_rules(writable)?, filters }))
+        Ok(Some(Self { files: file_rules(writable, allowed)?, filters: filters(kind, allowed) }))
     }
 
     /// Enters the rules. Runs between fork and exec: system calls only.
@@ -122,17 +129,49 @@ impl Cell {
     }
 }
 
-fn file_rules(writable: &[PathBuf]) -> io::Result<Option<OwnedFd>> {
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Guarded,
+    Traced,
+    Program,
+}
+
+/// The filters for a kind of child, compiled once.
+fn filters(kind: Kind, allowed: Permissions) -> &'static [BpfProgram] {
+    type Compiled = HashMap<(Kind, Permissions), &'static [BpfProgram]>;
+    static KNOWN: OnceLock<Mutex<Compiled>> = OnceLock::new();
+    let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry((kind, allowed)).or_insert_with(|| Vec::leak(compile(kind, allowed)))
+}
+
+fn compile(kind: Kind, allowed: Permissions) -> Vec<BpfProgram> {
+    let refuse = |errno: i32| SeccompAction::Errno(errno as u32);
+    // A new session would hide a process from the end of its job. Nobody needs one, so that the call succeeds and does nothing.
+    let no_session = || filter(BTreeMap::from([(libc::SYS_setsid, vec![])]), refuse(0));
+    match kind {
+        Kind::Guarded => {
+            let network = (!allowed.allow(Permission::Net)).then(|| filter(no_network(), refuse(libc::EPERM)));
+            network.into_iter().chain([no_session()]).collect()
+        }
+        Kind::Traced => vec![no_session(), filter(watched_calls(allowed), SeccompAction::Trace(0))],
+        Kind::Program => {
+            // The C library falls back to clone, whose flags a filter can read, when clone3 is absent.
+            let no_clone3 = filter(BTreeMap::from([(libc::SYS_clone3, vec![])]), refuse(libc::ENOSYS));
+            vec![filter(no_processes(allowed), SeccompAction::Trap), no_clone3]
+        }
+    }
+}
+
+fn file_rules(writable: &[PathBuf], allowed: Permissions) -> io::Result<Option<OwnedFd>> {
     let abi = ABI::V6;
     let error = |e: landlock::RulesetError| io::Error::other(format!("landlock: {e}"));
     // Reading and executing stay free; /dev/null, /dev/tty and friends are opened for writing by everyone.
     let writes = AccessFs::from_write(abi);
-    let ruleset = Ruleset::default()
-        .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(writes)
-        .map_err(error)?
-        .handle_access(AccessNet::from_all(abi))
-        .map_err(error)?
+    let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(writes).map_err(error)?;
+    if !allowed.allow(Permission::Net) {
+        ruleset = ruleset.handle_access(AccessNet::from_all(abi)).map_err(error)?;
+    }
+    let ruleset = ruleset
         .scope(Scope::from_all(abi))
         .map_err(error)?
         .create()
@@ -154,24 +193,81 @@ fn no_network() -> Rules {
     )])
 }
 
-fn no_processes() -> Rules {
+/// A system call that a confinement may refuse, and that a tracer is stopped at.
+#[derive(Clone, Copy, Debug)]
+pub struct WatchedCall {
+    /// Its number.
+    pub number: i64,
+    /// Its name.
+    pub name: &'static str,
+    /// Which argument is a path, counted from 0.
+    pub path: Option<usize>,
+}
+
+/// The calls that Landlock refuses outside of the writable directories, and `socket`.
+pub const WATCHED_CALLS: &[WatchedCall] = &[
+    watched(libc::SYS_open, "open", 0),
+    watched(libc::SYS_openat, "openat", 1),
+    watched(libc::SYS_creat, "creat", 0),
+    watched(libc::SYS_mkdir, "mkdir", 0),
+    watched(libc::SYS_mkdirat, "mkdirat", 1),
+    watched(libc::SYS_mknodat, "mknodat", 1),
+    watched(libc::SYS_unlink, "unlink", 0),
+    watched(libc::SYS_unlinkat, "unlinkat", 1),
+    watched(libc::SYS_rmdir, "rmdir", 0),
+    watched(libc::SYS_rename, "rename", 0),
+    watched(libc::SYS_renameat, "renameat", 1),
+    watched(libc::SYS_renameat2, "renameat2", 1),
+    watched(libc::SYS_link, "link", 0),
+    watched(libc::SYS_linkat, "linkat", 1),
+    watched(libc::SYS_symlink, "symlink", 0),
+    watched(libc::SYS_truncate, "truncate", 0),
+    WatchedCall { number: libc::SYS_socket, name: "socket", path: None },
+];
+
+const fn watched(number: i64, name: &'static str, path: usize) -> WatchedCall {
+    WatchedCall { number, name, path: Some(path) }
+}
+
+/// When a tracer is stopped: opening to write, changing directories, opening sockets of the network.
+fn watched_calls(allowed: Permissions) -> Rules {
+    let mut rules = BTreeMap::new();
+    for call in WATCHED_CALLS {
+        let writes = |argument| {
+            let masked = |mask: i32, value: i32| rule(Condition::new(argument, Len::Dword, Op::MaskedEq(mask as u64), value as u64));
+            let access = |value| masked(libc::O_ACCMODE, value);
+            vec![access(libc::O_WRONLY), access(libc::O_RDWR), masked(libc::O_CREAT, libc::O_CREAT)]
+        };
+        let conditions = match call.number {
+            libc::SYS_open => writes(1),
+            libc::SYS_openat => writes(2),
+            _ => vec![],
+        };
+        rules.insert(call.number, conditions);
+    }
+    rules.remove(&libc::SYS_socket);
+    if !allowed.allow(Permission::Net) {
+        rules.extend(no_network());
+    }
+    rules
+}
+
+fn no_processes(allowed: Permissions) -> Rules {
     // Threads and the leak checker's helper share memory (CLONE_VM); a fork does not. vfork shares it too
     // but only to exec, which a closed program has no reason to do.
     let not_shared = rule(Condition::new(0, Len::Qword, Op::MaskedEq(libc::CLONE_VM as u64), 0));
     let vfork_like = rule(Condition::new(0, Len::Qword, Op::MaskedEq(libc::CLONE_VFORK as u64), libc::CLONE_VFORK as u64));
-    let mut rules = BTreeMap::from([(libc::SYS_clone, vec![not_shared, vfork_like])]);
-    for call in [
-        libc::SYS_socket,
-        libc::SYS_fork,
-        libc::SYS_vfork,
-        libc::SYS_setsid,
-        libc::SYS_setpgid,
-        libc::SYS_unshare,
-        libc::SYS_setns,
-        libc::SYS_mount,
-        libc::SYS_bpf,
-        libc::SYS_io_uring_setup,
-    ] {
+    let mut rules = BTreeMap::new();
+    if !allowed.allow(Permission::Fork) {
+        rules.insert(libc::SYS_clone, vec![not_shared, vfork_like]);
+        rules.extend([libc::SYS_fork, libc::SYS_vfork].map(|call| (call, vec![])));
+    }
+    if !allowed.allow(Permission::Net) {
+        rules.insert(libc::SYS_socket, vec![]);
+    }
+    for call in
+        [libc::SYS_setsid, libc::SYS_setpgid, libc::SYS_unshare, libc::SYS_setns, libc::SYS_mount, libc::SYS_bpf, libc::SYS_io_uring_setup]
+    {
         rules.insert(call, vec![]);
     }
     rules
@@ -199,7 +295,7 @@ mod tests {
         let request = CompileRequest::new(source, Language::C, OptLevel::O0, scratch.join("try"));
         let build = find_compiler("gcc").unwrap().compile(&request).unwrap();
         std::fs::create_dir(scratch.join("own")).unwrap();
-        let confinement = Confinement::Program { writable: vec![scratch.join("own")] };
+        let confinement = Confinement::Program { writable: vec![scratch.join("own")], allowed: Permissions::default() };
         let exit = Job::new(build.binary).cwd(scratch.join("own")).confine(confinement).run().unwrap().exit;
         (exit, scratch)
     }
@@ -251,7 +347,7 @@ mod tests {
     #[test]
     fn a_guarded_tool_may_fork_but_not_reach_the_network() {
         let scratch = Scratch::new().unwrap();
-        let guarded = Confinement::Guarded { writable: vec![scratch.path().to_owned()] };
+        let guarded = Confinement::Guarded { writable: vec![scratch.path().to_owned()], allowed: Permissions::default() };
         let script = "(exit 3); test $? = 3 && echo x > inside && ! (exec 3<>/dev/tcp/127.0.0.1/9) 2>/dev/null && ! echo y 2>/dev/null > ../trueline-outside";
         let outcome = Job::new("/bin/bash").args(["-c", script]).cwd(scratch.path()).confine(guarded).run().unwrap();
         assert_eq!(outcome.exit, Exit::Code(0), "{}", outcome.stderr_text());

@@ -4,6 +4,7 @@
 //! needed together: the CPU time of the finished group leader (`wait4`), death of the whole group at the
 //! wall-clock limit, and a child that stops under ptrace before its first instruction.
 
+use crate::Permission;
 use crate::confine::{Cell, Confinement};
 use crate::pipes::{Collected, collect};
 use crate::session;
@@ -132,7 +133,9 @@ pub enum JobError {
 #[derive(Clone, Debug)]
 pub struct Job {
     program: PathBuf,
+    argv0: Option<OsString>,
     args: Vec<OsString>,
+    environment: Environment,
     env: Vec<(OsString, OsString)>,
     cwd: Option<PathBuf>,
     stdin: Vec<u8>,
@@ -148,7 +151,9 @@ impl Job {
     pub fn new(program: impl AsRef<Path>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
+            argv0: None,
             args: Vec::new(),
+            environment: Environment::Scrubbed,
             env: Vec::new(),
             cwd: None,
             stdin: Vec::new(),
@@ -168,6 +173,18 @@ impl Job {
     /// Adds arguments behind those that are there.
     pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Tells it another name than the path it is started by.
+    pub fn argv0(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.argv0 = Some(name.as_ref().to_owned());
+        self
+    }
+
+    /// Gives it no environment but the variables that are added.
+    pub fn bare(mut self) -> Self {
+        self.environment = Environment::Bare;
         self
     }
 
@@ -303,19 +320,28 @@ impl Job {
     /// it with ptrace from this same thread; dropping the value kills the group.
     pub fn spawn_traced(&self) -> Result<Traced, JobError> {
         let mut command = self.command(Tracing::On)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
+        let failed = |source| JobError::Spawn { program: self.program.clone(), source };
+        command.stdin(match &self.stdin_from {
+            Some(source) => Stdio::from(source.try_clone().map_err(failed)?),
+            None => Stdio::null(),
+        });
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(failed)?;
         let group = ProcessGroup(child.id() as i32);
         let watchdog = Watchdog::start(group, self.limits.wall);
-        Ok(Traced { pid: child.id() as i32, group, watchdog: Some(watchdog) })
+        let leaves_others = self.confinement.allows(Permission::Fork);
+        Ok(Traced { pid: child.id() as i32, group, watchdog: Some(watchdog), leaves_others })
     }
 
     fn command(&self, tracing: Tracing) -> Result<Command, JobError> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear();
+        if let Some(name) = &self.argv0 {
+            command.arg0(name);
+        }
         // A traced program sees nothing but what it was given: its stack must not depend on the user's environment, and
         // debuggers give theirs an empty one too.
-        if tracing == Tracing::Off {
+        if tracing == Tracing::Off && self.environment == Environment::Scrubbed {
             // rustup's proxies find their toolchain through the last two; nothing else reads them.
             for name in ["PATH", "HOME", "TMPDIR", "RUSTUP_HOME", "CARGO_HOME"] {
                 if let Some(value) = std::env::var_os(name) {
@@ -340,6 +366,15 @@ impl Job {
         }
         Ok(command)
     }
+}
+
+/// What a child finds in its environment besides the variables that are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Environment {
+    /// What tools need.
+    Scrubbed,
+    /// Nothing.
+    Bare,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -425,6 +460,8 @@ pub struct Traced {
     pid: i32,
     group: ProcessGroup,
     watchdog: Option<Watchdog>,
+    /// Whether processes that it started may be in other groups.
+    leaves_others: bool,
 }
 
 impl Traced {
@@ -444,6 +481,9 @@ impl Drop for Traced {
         self.group.kill();
         if let Some(watchdog) = self.watchdog.take() {
             watchdog.stop();
+        }
+        if self.leaves_others {
+            session::end(self.group.0);
         }
         reap(self.group);
     }

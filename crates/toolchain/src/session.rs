@@ -72,7 +72,7 @@ mod tests {
     fn processes_in_groups_of_their_own_end_with_a_guarded_child() {
         // `set -m` gives each background process a group of its own, as gdb does with what it runs.
         let script = "set -m; for n in $(seq 40); do sleep 1000 & echo $!; done; setsid sleep 1000 & echo $!";
-        let guarded = Confinement::Guarded { writable: Vec::new() };
+        let guarded = Confinement::traced();
         let outcome = Job::new("/bin/bash").args(["-c", script]).confine(guarded).run().unwrap();
         let text = outcome.stdout_text();
         let pids: Vec<&str> = text.split_whitespace().collect();

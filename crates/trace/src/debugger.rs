@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use trueline_machine::inferior::Follow;
 use trueline_model::{EngineKind, FileName, Frame, FrameKind, Line, Observation, Step, StepSink, VarKind, Variable};
-use trueline_toolchain::{Exit, Job, Scratch};
+use trueline_toolchain::{Exit, Job, Launch, Onlooker, Permission, Scratch};
 
 /// Set for the tracer alone; the traced program gets an empty environment.
 pub(crate) const CONFIG: &str = "TRUELINE_TRACER";
@@ -33,13 +34,39 @@ pub(crate) struct Target<'a> {
     vars: bool,
     /// Whether the program's arguments need a shell's quoting.
     shell: bool,
+    /// What the program is told its name is.
+    name: Option<&'a str>,
+    env: &'a [(String, String)],
+    directory: Option<PathBuf>,
+    stdin: Option<&'a Path>,
+    /// Whether the program may start processes.
+    fork: bool,
+    /// Whether a child is followed rather than its parent.
+    follow_child: bool,
 }
 
 impl<'a> Target<'a> {
-    /// The target; whether a shell is needed follows from the arguments.
-    pub(crate) fn new(binary: &'a Path, args: &'a [String], user_files: &'a [String], vars: Vars) -> Self {
+    /// The target; whether a shell is needed follows from the arguments. The place where the program works is prepared.
+    pub(crate) fn new(binary: &'a Path, launch: &'a Launch, user_files: &'a [String], vars: Vars) -> Result<Self, TraceError> {
         let plain = |arg: &String| !arg.is_empty() && arg.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./=+-,:@%".contains(&b));
-        Target { binary, args, user_files, vars: vars == Vars::All, shell: !args.iter().all(plain) }
+        let prepared = launch.prepare();
+        let directory = prepared.map_err(|source| TraceError::System { what: "cannot prepare the run".into(), source })?;
+        let Launch { name, args, env, stdin, .. } = launch;
+        let fork = launch.allowed.allow(Permission::Fork);
+        let (vars, shell) = (vars == Vars::All, !args.iter().all(plain));
+        Ok(Target {
+            binary,
+            args,
+            user_files,
+            vars,
+            shell,
+            name: name.as_deref(),
+            env,
+            directory,
+            stdin: stdin.as_deref(),
+            fork,
+            follow_child: false,
+        })
     }
 }
 
@@ -207,18 +234,19 @@ pub(crate) fn run(
     trueline_dwarf::check(&request.binary)?;
     let system = |source| TraceError::System { what: "cannot write the tracer to a scratch directory".to_owned(), source };
     let scratch = Scratch::new().map_err(system)?;
-    let target = Target::new(&request.binary, &request.args, &request.user_files, request.vars);
+    let mut target = Target::new(&request.binary, &request.launch, &request.user_files, request.vars)?;
+    target.follow_child = request.follow == Follow::Child;
     let config = Config { target, max_steps: request.max_steps };
     let config = serde_json::to_string(&config).expect("plain data");
     // The whole output is one long trace: its size is bounded by max_steps, not by the output limit.
     let limits = trueline_toolchain::Limits { output: usize::MAX, memory: None, ..request.limits.clone() };
-    let job = tool.job().env(CONFIG, config).limits(limits).confine(trueline_toolchain::Confinement::traced());
+    let job = tool.job().env(CONFIG, config).limits(limits).confine(request.launch.confinement(Onlooker::Debugger));
     let (script, job) = install(&scratch, source, job).map_err(system)?;
     let job = command(job, &script);
     let mut reader = Reader::new(sink);
     let outcome = job.stream(|chunk| reader.feed(chunk))?;
     let binary = request.binary.clone();
-    let summary = |end| TraceSummary { end, steps: reader.steps, cpu: outcome.cpu };
+    let summary = |end| TraceSummary { end, steps: reader.steps, cpu: outcome.cpu, refusals: Vec::new(), threads: 0 };
     match (outcome.exit, reader.ending) {
         (Exit::Stopped, _) => Ok(summary(TraceEnd::Stopped)),
         (_, Some(Ending::End(end))) => Ok(summary(end)),

@@ -27,9 +27,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use trueline_dwarf::{DwarfError, Module};
-use trueline_machine::inferior::InferiorError;
+use trueline_machine::inferior::{Follow, InferiorError, Refusal};
 use trueline_model::{EngineKind, Policy, StepSink};
-use trueline_toolchain::Limits;
+use trueline_toolchain::{Job, Launch, Limits, Onlooker};
 
 /// Whether variables are evaluated at each stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,14 +45,16 @@ pub enum Vars {
 pub struct TraceRequest {
     /// The binary.
     pub binary: PathBuf,
-    /// Arguments of the program.
-    pub args: Vec<String>,
+    /// How the program is started.
+    pub launch: Launch,
     /// Files whose lines count, by base name; empty for every file the debug information names.
     pub user_files: Vec<String>,
     /// How the line table is read; only the native engine has a choice.
     pub policy: Policy,
     /// Whether variables are evaluated.
     pub vars: Vars,
+    /// Which process is traced when the program forks, as it may only where that is allowed.
+    pub follow: Follow,
     /// Stops after which the trace is cut off.
     pub max_steps: u64,
     /// Limits of the traced run, the debugger included.
@@ -66,14 +68,23 @@ impl TraceRequest {
     pub fn new(binary: impl Into<PathBuf>) -> Self {
         Self {
             binary: binary.into(),
-            args: Vec::new(),
+            launch: Launch::default(),
             user_files: Vec::new(),
             policy: Policy::Gdb,
             vars: Vars::All,
+            follow: Follow::Parent,
             max_steps: 1_000_000,
             limits: Limits::seconds(120),
             debug: None,
         }
+    }
+}
+
+impl TraceRequest {
+    /// The run, for those who trace it themselves.
+    pub(crate) fn job(&self) -> Result<Job, TraceError> {
+        let prepared = self.launch.job(&self.binary, Onlooker::Tracer, &self.limits);
+        prepared.map_err(|source| TraceError::System { what: "cannot prepare the run".into(), source })
     }
 }
 
@@ -97,6 +108,10 @@ pub struct TraceSummary {
     pub steps: u64,
     /// CPU time spent, traced program and debugger included.
     pub cpu: std::time::Duration,
+    /// System calls that the confinement refused, as far as the engine noticed.
+    pub refusals: Vec<Refusal>,
+    /// Threads that ran beside the one that was stepped, as far as the engine noticed.
+    pub threads: u32,
 }
 
 /// Why there is no trace.
@@ -111,7 +126,7 @@ pub enum TraceError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The program did something that a closed, deterministic, single-threaded program does not do.
+    /// The program does not come to an end by itself, or does what it has no permission for.
     #[error("the program in {binary} {reason}", binary = binary.display())]
     BadProgram {
         /// The binary.

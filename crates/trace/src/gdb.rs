@@ -37,7 +37,7 @@ impl Engine for GdbEngine {
     }
 
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
-        let command = |job: Job, script: &Path| with_tracer(job, script).arg("--args").arg(&request.binary).args(&request.args);
+        let command = |job: Job, script: &Path| with_tracer(job, script).arg("--args").arg(&request.binary).args(&request.launch.args);
         debugger::run(EngineKind::Gdb, &self.tool, TRACER, command, request, sink)
     }
 }

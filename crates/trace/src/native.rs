@@ -4,7 +4,7 @@
 //! can be told apart. The program is stopped on every address where a debugger could change its mind; a policy then
 //! says which of those stops its debugger would have shown.
 //!
-//! Deliberately absent: threads, forks, shared libraries with debug information, languages other than C and Rust.
+//! Deliberately absent: shared libraries with debug information, languages other than C and Rust.
 
 mod coverage;
 mod eval;
@@ -41,7 +41,8 @@ impl Engine for NativeEngine {
         let started = thread_cpu();
         let module = module::Module::of(request)?;
         let run = tracer::Tracer::launch(&module, request)?.run(sink)?;
-        Ok(TraceSummary { end: run.end, steps: run.steps, cpu: thread_cpu().saturating_sub(started) + run.program_cpu })
+        let cpu = thread_cpu().saturating_sub(started) + run.program_cpu;
+        Ok(TraceSummary { end: run.end, steps: run.steps, cpu, refusals: run.refusals, threads: run.threads })
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trueline_model::{EngineKind, Trace};
-use trueline_toolchain::{Confinement, Limits, Scratch, Tool, ToolKind, find_tool};
+use trueline_toolchain::{Confinement, Launch, Limits, Scratch, Tool, ToolKind, find_tool};
 
 /// Questions to one process before it is replaced: debuggers keep what they have read.
 const QUESTIONS: u32 = 200;
@@ -39,8 +39,8 @@ pub struct Spot(
 pub struct SpotRequest<'a> {
     /// The binary.
     pub binary: &'a Path,
-    /// Arguments of the program.
-    pub args: &'a [String],
+    /// How the program is started.
+    pub launch: &'a Launch,
     /// Files whose lines count, by base name.
     pub user_files: &'a [String],
     /// Where to look.
@@ -135,9 +135,9 @@ impl DebuggerPool {
 impl Session {
     fn ask(&mut self, kind: EngineKind, request: &SpotRequest<'_>) -> Result<Trace, TraceError> {
         self.asked += 1;
-        let SpotRequest { binary, args, user_files, spots } = *request;
+        let SpotRequest { binary, launch, user_files, spots } = *request;
         let failed = |reason: String| TraceError::Debugger { engine: kind, binary: binary.to_owned(), reason };
-        let question = SpotMessage { target: Target::new(binary, args, user_files, Vars::All), spots };
+        let question = SpotMessage { target: Target::new(binary, launch, user_files, Vars::All)?, spots };
         let mut line = serde_json::to_vec(&question).expect("plain data");
         line.push(b'\n');
         let pipe = self.questions.as_mut().expect("open until dropped");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use trueline_model::{EngineKind, FrameKind, Language, Line, Observation, OptLevel, Trace, VarKind};
-use trueline_toolchain::{CompileRequest, Limits, Scratch, find_compiler};
+use trueline_toolchain::{CompileRequest, Launch, Limits, Scratch, find_compiler};
 use trueline_trace::{DebuggerPool, Engine, GdbEngine, LldbEngine, NativeEngine, Spot, SpotRequest, TraceEnd, TraceError, TraceRequest};
 
 /// Every engine that this machine has.
@@ -230,7 +230,9 @@ fn a_debugger_that_stays_shows_at_an_address_what_it_shows_when_it_steps_there()
         let stop = trace.steps.iter().find(|s| s.line.is_some_and(|l| l.0 == 13)).unwrap();
         let pool = DebuggerPool::find(engine.kind()).unwrap().expect("a debugger");
         let user_files = ["program.c".to_owned()];
-        let look = |spots: &[Spot]| pool.look(&SpotRequest { binary: &binary, args: &[], user_files: &user_files, spots }).unwrap();
+        let look = |spots: &[Spot]| {
+            pool.look(&SpotRequest { binary: &binary, launch: &Launch::default(), user_files: &user_files, spots }).unwrap()
+        };
         // Twice: the second question goes to the same process.
         for _ in 0..2 {
             let ran = look(&[Spot(stop.pc, 3)]);
@@ -275,7 +277,7 @@ fn what_lldb_reads_where_an_inlined_function_begins_has_every_view_that_stepping
     let pair = trace.steps.windows(2).find(|w| w[0].pc == w[1].pc).expect("lldb enters the inlined function without moving");
     let pool = DebuggerPool::find(EngineKind::Lldb).unwrap().expect("lldb");
     let spots = [Spot(pair[0].pc, 0)];
-    let request = SpotRequest { binary: &binary, args: &[], user_files: &["program.c".to_owned()], spots: &spots };
+    let request = SpotRequest { binary: &binary, launch: &Launch::default(), user_files: &["program.c".to_owned()], spots: &spots };
     let read: Vec<_> = pool.look(&request).unwrap().steps;
     let views: Vec<_> = read.iter().map(view).collect();
     for step in pair {

@@ -225,7 +225,7 @@ fn bad_programs_are_told_apart() {
         }
     };
     assert_eq!(reason("int main(void) {\n  *(volatile int *)8 = 1;\n}\n", 20), "crashed with SIGSEGV at line 2");
-    assert_eq!(reason("int fork(void);\nint main(void) { return fork() < 0; }\n", 20), "starts another process or thread");
+    assert_eq!(reason("int fork(void);\nint main(void) { return fork() < 0; }\n", 20), "starts another process; --allow fork lets it");
     assert_eq!(reason("int main(void) { __asm__(\"int3\"); return 0; }\n", 20), "raised SIGTRAP");
     assert_eq!(reason("int main(void) { for (;;) __asm__(\"\"); }\n", 1), "did not finish within 1 s");
 }

@@ -3,8 +3,11 @@
 mod common;
 
 use common::{Program, native};
-use trueline_model::{Frame, OptLevel, Step, StepSink, Trace};
-use trueline_trace::{Engine, GdbEngine, NativeEngine};
+use trueline_machine::inferior::Follow;
+use trueline_model::{EngineKind, Frame, OptLevel, Step, StepSink, Trace};
+use trueline_toolchain::{Limits, Permission};
+use trueline_trace::native::executed_lines;
+use trueline_trace::{Engine, GdbEngine, NativeEngine, TraceError, TraceRequest, TraceSummary};
 
 /// `inner` comes back before the arguments of `outer` go on the stack, so that `outer` is called further down than `inner` was; in
 /// `again` the caller and the one that came back are the same function.
@@ -91,5 +94,172 @@ fn rows_that_ran_without_a_stop_are_told_with_their_frames_once() {
         let expected = (6, vec!["pick".to_owned(), "main".to_owned()]);
         assert!(passes.0.contains(&expected), "{cc}: {:?}", passes.0);
         assert!(passes.0.iter().all(|p| p.1.last().is_some_and(|f| f == "main")), "{cc}: {:?}", passes.0);
+    }
+}
+
+/// Two more threads call what main calls, by direct and indirect calls, while main goes on.
+const THREADS: &str = r"
+#include <pthread.h>
+int (*volatile through)(int);
+int work(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; i++)
+    sum += i * n;
+  return sum;
+}
+void *helper(void *argument) {
+  long total = 0;
+  for (int i = 0; i < 8; i++)
+    total += work(i) + through(i);
+  return (void *)total;
+}
+int main(void) {
+  pthread_t a, b;
+  void *first, *second;
+  through = work;
+  pthread_create(&a, 0, helper, 0);
+  pthread_create(&b, 0, helper, 0);
+  int own = work(5) + through(3);
+  pthread_join(a, &first);
+  pthread_join(b, &second);
+  return first == second && own > 0 ? 7 : 1;
+}
+";
+
+fn lines(request: &TraceRequest, engine: &dyn Engine) -> (Vec<u32>, TraceSummary) {
+    let mut trace = Trace::default();
+    let summary = engine.trace(request, &mut trace).unwrap();
+    (trace.steps.iter().filter_map(|s| s.line).map(|l| l.0).collect(), summary)
+}
+
+#[test]
+fn the_first_thread_is_stepped_and_the_others_run_beside_it() {
+    let program = Program::new(THREADS);
+    for cc in ["gcc-12", "clang-16"] {
+        for opt in [OptLevel::O0, OptLevel::O2] {
+            let Some(request) = program.build(cc, opt, &["-pthread"]) else { continue };
+            let (first, summary) = lines(&request, &NativeEngine);
+            assert_eq!(summary.threads, 2);
+            assert_eq!(first, lines(&request, &NativeEngine).0, "{cc} {}: two runs differ", opt.flag());
+            let executed = executed_lines(&request).unwrap().executed;
+            assert!(executed.iter().any(|l| l.line.0 == 13), "what other threads ran counts as executed");
+            if opt == OptLevel::O0 {
+                assert!(!first.contains(&13), "helper runs in other threads only");
+                if let Ok(gdb) = GdbEngine::find() {
+                    assert_eq!(first, lines(&request, &gdb).0, "{cc}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_never_ends_does_not_outlast_the_time_limit() {
+    let source = "#include <pthread.h>\nvoid *spin(void *a) { for (;;) __asm__(\"\"); return a; }\nint main(void) {\n  pthread_t t;\n  pthread_create(&t, 0, spin, 0);\n  pthread_join(t, 0);\n  return 0;\n}\n";
+    let program = Program::new(source);
+    let Some(mut request) = program.build("gcc-12", OptLevel::O0, &["-pthread"]) else { return };
+    request.limits = Limits { wall: std::time::Duration::from_secs(1), ..Limits::seconds(20) };
+    match NativeEngine.trace(&request, &mut Trace::default()) {
+        Err(TraceError::BadProgram { reason, .. }) => assert_eq!(reason, "did not finish within 1 s"),
+        other => panic!("{other:?}"),
+    }
+}
+
+const FORKS: &str = r#"
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int twice(int x) {
+  return x * 2;
+}
+int main(void) {
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    int in_child = twice(4);
+    _exit(in_child);
+  }
+  waitpid(child, &status, 0);
+  int shell = system("exit 3");
+  return twice(WEXITSTATUS(status) + WEXITSTATUS(shell));
+}
+"#;
+
+#[test]
+fn a_program_that_may_fork_is_followed_in_the_parent_or_in_the_child() {
+    let program = Program::new(FORKS);
+    for cc in ["gcc-12", "clang-16"] {
+        let Some(mut request) = program.build(cc, OptLevel::O0, &[]) else { continue };
+        assert!(matches!(NativeEngine.trace(&request, &mut Trace::default()), Err(TraceError::BadProgram { .. })));
+        request.launch.allowed = [Permission::Fork].into_iter().collect();
+        let parent = lines(&request, &NativeEngine).0;
+        assert!(parent.contains(&17) && !parent.contains(&12), "{parent:?}");
+        request.follow = Follow::Child;
+        let child = lines(&request, &NativeEngine).0;
+        assert!(child.contains(&12) && child.contains(&6) && !child.contains(&16), "{child:?}");
+        if let Ok(gdb) = GdbEngine::find() {
+            assert_eq!(child, lines(&request, &gdb).0, "{cc}");
+        }
+    }
+}
+
+#[test]
+fn a_refused_write_is_noticed_with_what_would_allow_it() {
+    let source = "#include <stdio.h>\nint main(void) {\n  FILE *f = fopen(\"result.txt\", \"w\");\n  FILE *null = fopen(\"/dev/null\", \"w\");\n  return f == 0 && null != 0;\n}\n";
+    let program = Program::new(source);
+    let Some(mut request) = program.build("gcc-12", OptLevel::O0, &[]) else { return };
+    if trueline_toolchain::confinement_support() != trueline_toolchain::ConfinementSupport::Full {
+        println!("skipped: this kernel has no Landlock");
+        return;
+    }
+    let refusals = lines(&request, &NativeEngine).1.refusals;
+    let told: Vec<String> = refusals.iter().map(|r| format!("{} {r}", r.permission)).collect();
+    assert_eq!(told, ["write openat(\"result.txt\")"]);
+    request.launch.allowed = [Permission::Write].into_iter().collect();
+    request.launch = request.launch.set_stage().unwrap();
+    assert_eq!(lines(&request, &NativeEngine).1.refusals, []);
+}
+
+/// What the program is told of itself, and a value that depends on it.
+const NAMED: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+  unsigned hash = 0;
+  for (char *c = argv[0]; *c; c++)
+    hash = hash * 31 + (unsigned char)*c;
+  char word[8] = "";
+  if (!fgets(word, sizeof word, stdin))
+    return 1;
+  char *colour = getenv("COLOUR");
+  int first = colour ? colour[0] : 0;
+  return (int)(hash + word[0] + first + argc) & 1;
+}
+"#;
+
+#[test]
+fn every_engine_gives_a_program_the_same_name_environment_and_input() {
+    let program = Program::new(NAMED);
+    let Some(mut request) = program.build("gcc-12", OptLevel::O0, &[]) else { return };
+    request.launch.name = Some("it's a name".into());
+    request.launch.env = vec![("COLOUR".into(), "red \\ 'x'".into())];
+    request.launch.stdin = Some(program.scratch.write("input", "zebra\n").unwrap());
+    let mut engines: Vec<Box<dyn Engine>> = vec![Box::new(NativeEngine)];
+    engines.extend(GdbEngine::find().ok().map(|e| Box::new(e) as Box<dyn Engine>));
+    engines.extend(trueline_trace::LldbEngine::find().ok().map(|e| Box::new(e) as Box<dyn Engine>));
+    let seen = |engine: &dyn Engine| {
+        let mut trace = Trace::default();
+        engine.trace(&request, &mut trace).unwrap();
+        let last = trace.steps.iter().rfind(|s| s.line.is_some_and(|l| l.0 == 13)).expect("a stop on the last line");
+        let text = |name: &str| last.vars.iter().find(|v| &*v.name == name).map(|v| format!("{:?}", v.observation));
+        (text("hash"), text("word"), text("first"))
+    };
+    let native = seen(&NativeEngine);
+    assert!(native.2.as_ref().is_some_and(|t| t.contains("114")), "{native:?}");
+    for engine in engines {
+        let (name, word, first) = seen(&*engine);
+        assert_eq!((&word, &first), (&native.1, &native.2), "{}", engine.kind());
+        // lldb 16 tells a program its path, whatever it is asked to tell.
+        assert!(name == native.0 || engine.kind() == EngineKind::Lldb, "{}: {name:?}", engine.kind());
     }
 }

@@ -11,14 +11,14 @@ mod sarif;
 mod text;
 
 use crate::exit::Ending;
-use crate::input::{BuildFlags, TraceFlags};
+use crate::input::{BuildFlags, LaunchFlags, TraceFlags};
 use crate::style::Style;
 use anyhow::{Context, bail};
 use baseline::Baseline;
 use batch::{CheckView, Checked};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use trueline_check::{CheckOptions, Checker, Strictness};
+use trueline_check::{CheckOptions, Checker, Repeat, Strictness};
 use trueline_model::{Invariant, Policy};
 
 pub use baseline::Document as BaselineDocument;
@@ -51,6 +51,8 @@ pub struct Args {
     build: BuildFlags,
     #[command(flatten)]
     tracing: TraceFlags,
+    #[command(flatten)]
+    launch: LaunchFlags,
     /// Invariants to check: line, backtrace, scope, parameter, value, codegen, self, dwarf. [default: all]
     #[arg(long = "invariant", value_name = "NAME", value_delimiter = ',')]
     invariants: Vec<Invariant>,
@@ -86,7 +88,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         policy: policy.unwrap_or(Policy::Gdb),
         strictness: if args.strict { Strictness::Literal } else { Strictness::Filtered },
         invariants: if args.invariants.is_empty() { Invariant::ALL.to_vec() } else { args.invariants.clone() },
-        args: args.args.clone(),
+        launch: args.launch.launch(&args.args)?,
+        follow: args.launch.follow(),
+        repeat: Repeat::Twice,
         max_steps: args.tracing.max_steps,
         limits: args.tracing.limits(),
         cflags: args.build.cflags.clone(),
@@ -100,10 +104,11 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let excuses = baseline.as_ref().filter(|_| !args.write_baseline);
     let checker = Checker::new(options)?;
     let view = CheckView { engine: args.tracing.engine, policy, explain: args.explain, style: Style::of_stdout() };
-    let checked = match (&args.reference, &args.optimized) {
-        (Some(reference), Some(optimized)) => vec![batch::check_pair(&checker, reference, optimized, &args.args, excuses, &view)?],
-        _ => batch::check_all(&checker, &args.inputs, &args.build, excuses, &view)?,
+    let check = || match (&args.reference, &args.optimized) {
+        (Some(reference), Some(optimized)) => Ok(vec![batch::check_pair(&checker, reference, optimized, &args.args, excuses, &view)?]),
+        _ => batch::check_all(&checker, &args.inputs, &args.build, excuses, &view),
     };
+    let checked = if args.launch.is_alone() { rayon::ThreadPoolBuilder::new().num_threads(1).build()?.install(check) } else { check() }?;
     if let Some(path) = &args.sarif {
         write(path, &sarif::log(&checked)?)?;
     }

@@ -1,7 +1,7 @@
 //! `trueline trace`: what a debugger shows, stop by stop.
 
 use crate::exit::Ending;
-use crate::input::{BuildFlags, TraceFlags, read_program};
+use crate::input::{BuildFlags, LaunchFlags, TraceFlags, read_program};
 use anyhow::Context;
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
@@ -23,6 +23,8 @@ pub struct Args {
     build: BuildFlags,
     #[command(flatten)]
     tracing: TraceFlags,
+    #[command(flatten)]
+    launch: LaunchFlags,
     /// Print JSON Lines: a header, then one line per stop.
     #[arg(long)]
     json: bool,
@@ -84,7 +86,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         request.binary = compiler.compile(&compile)?.binary;
         request.user_files = vec![program.name];
     }
-    request.args = args.args;
+    request.launch = args.launch.launch(&args.args)?;
+    request.follow = args.launch.follow();
     request.policy = policy.unwrap_or(Policy::Gdb);
     request.max_steps = args.tracing.max_steps;
     request.limits = args.tracing.limits();

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use trueline_model::{EngineKind, Observation, Reader, Reading, Step, Violation};
 use trueline_oracle::{ToldBy, has_wrong_value, shows, told_by, variables_of, views};
+use trueline_toolchain::Launch;
 use trueline_trace::{DebuggerPool, Spot, SpotRequest};
 
 /// Visits of an address at which values and callers are looked at. The programs here seldom come by more often.
@@ -133,7 +134,7 @@ impl SpotQuestions<'_> {
         if spots.is_empty() {
             return Ok(());
         }
-        let trace = pool.look(&SpotRequest { binary, args: &[], user_files, spots: &spots }).map_err(|e| e.to_string())?;
+        let trace = pool.look(&SpotRequest { binary, launch: &Launch::default(), user_files, spots: &spots }).map_err(|e| e.to_string())?;
         for &i in open {
             let violation = questions[i].violation;
             let steps: Vec<&Step> = trace.steps.iter().filter(|s| Some(s.pc) == violation.pc).collect();

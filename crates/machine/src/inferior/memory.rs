@@ -77,21 +77,35 @@ pub(super) fn wait(pid: Pid) -> nix::Result<(WaitStatus, Duration)> {
     }
 }
 
+/// Waits for a change of any process or thread of a group.
+pub(super) fn wait_group(group: Pid) -> nix::Result<(Pid, WaitStatus, Duration)> {
+    loop {
+        if let Some(change) = any_change(-group.as_raw(), libc::__WALL)? {
+            return Ok(change);
+        }
+    }
+}
+
 /// The change that [`wait`] would return, if there is one now.
 pub(super) fn poll(pid: Pid) -> nix::Result<Option<(WaitStatus, Duration)>> {
     change_of(pid, libc::__WALL | libc::WNOHANG)
 }
 
 fn change_of(pid: Pid, options: i32) -> nix::Result<Option<(WaitStatus, Duration)>> {
+    Ok(any_change(pid.as_raw(), options)?.map(|(_, status, cpu)| (status, cpu)))
+}
+
+fn any_change(of: i32, options: i32) -> nix::Result<Option<(Pid, WaitStatus, Duration)>> {
     let mut status = 0;
     // SAFETY: an all-zero rusage is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
         // SAFETY: wait4 writes the two values it is given, both on this stack.
-        let done = unsafe { libc::wait4(pid.as_raw(), &mut status, options, &mut usage) };
-        if done == pid.as_raw() {
+        let done = unsafe { libc::wait4(of, &mut status, options, &mut usage) };
+        if done > 0 {
             let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-            return Ok(Some((WaitStatus::from_raw(pid, status)?, time(usage.ru_utime) + time(usage.ru_stime))));
+            let pid = Pid::from_raw(done);
+            return Ok(Some((pid, WaitStatus::from_raw(pid, status)?, time(usage.ru_utime) + time(usage.ru_stime))));
         }
         match nix::Error::last() {
             _ if done == 0 => return Ok(None),

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 
 /// Room for the longest instruction, its re-encoding as a near branch, and a jump back.
 pub(super) const SLOT_SIZE: u64 = 32;
-const AREA_SIZE: u64 = 1 << 21;
+/// Half a million slots: SQLite has some three hundred thousand addresses to stop at.
+const AREA_SIZE: u64 = 1 << 24;
 
 /// How a breakpoint is passed.
 #[derive(Clone, Copy, Debug)]

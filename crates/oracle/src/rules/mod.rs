@@ -6,6 +6,7 @@ mod already_told;
 pub(crate) mod bench;
 mod block_without_code;
 mod brace_line;
+mod differs_between_runs;
 mod executed_row;
 mod fixed_home;
 mod inherited_block;
@@ -54,6 +55,7 @@ impl Rule {
 
 /// Every rule, in the order they are asked: those that ask the witness come last, because asking costs a run.
 pub const RULES: &[Rule] = &[
+    differs_between_runs::RULE,
     executed_row::RULE,
     no_reference_row::RULE,
     line_zero::RULE,

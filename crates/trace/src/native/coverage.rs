@@ -6,12 +6,11 @@
 use super::line::Row;
 use super::module::Module;
 use super::policy::sites::{self, Needs};
-use super::tracer::is_user;
+use super::tracer::{is_user, not_allowed};
 use crate::{TraceError, TraceRequest};
 use std::collections::{BTreeSet, HashMap};
 use trueline_machine::inferior::{Event, Inferior};
 use trueline_model::{Line, LineKey};
-use trueline_toolchain::{Confinement, Job};
 
 /// Lines by what became of them in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,17 +32,20 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
         sites::find(&module, Needs::Rows, |_| true).all.into_iter().map(|pc| (pc, lines_at(&lines, pc))).collect();
 
     let bad = |reason: &str| TraceError::BadProgram { binary: request.binary.clone(), reason: reason.to_owned() };
-    let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone()).confine(Confinement::traced());
-    let mut inferior = Inferior::launch(&job, module.entry, module.image)?;
+    let mut inferior = Inferior::launch(&request.job()?, module.entry, module.image)?;
     let bias = inferior.bias();
     let addresses: Vec<u64> = of.iter().filter(|(_, lines)| !lines.is_empty()).map(|(a, _)| a.wrapping_add(bias)).collect();
     let mut arrive = |pc: u64| coverage.executed.extend(of.get(&pc.wrapping_sub(bias)).into_iter().flatten().cloned());
+    inferior.permit(request.launch.allowed, request.follow);
+    inferior.hear_others();
     let end = run_through(&mut inferior, &addresses, &mut arrive).map_err(|e| inferior.why(e))?;
+    inferior.met_by_others().for_each(arrive);
     match end {
         Event::Exited(_) => Ok(coverage),
         Event::Killed { signal, .. } => Err(bad(&format!("crashed with signal {signal}"))),
         Event::TimedOut => Err(bad(&format!("did not finish within {} s", request.limits.wall.as_secs()))),
-        Event::Forked => Err(bad("starts another process or thread")),
+        Event::NotAllowed(permission) => Err(bad(&not_allowed(permission))),
+        Event::Replaced => Ok(coverage),
         Event::OwnTrap => Err(bad("raised SIGTRAP")),
         Event::Stepped | Event::Breakpoint(_) => unreachable!("the run goes on after these"),
     }

@@ -23,9 +23,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::sync::Arc;
-use trueline_machine::inferior::{AddressHasher, Event, Inferior};
+use trueline_machine::inferior::{AddressHasher, Event, Inferior, Refusal};
 use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, Policy, Step, StepSink};
-use trueline_toolchain::{Confinement, Job};
+use trueline_toolchain::Permission;
 
 type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<AddressHasher>>;
 
@@ -80,6 +80,8 @@ pub(super) struct Run {
     pub end: TraceEnd,
     pub steps: u64,
     pub program_cpu: std::time::Duration,
+    pub refusals: Vec<Refusal>,
+    pub threads: u32,
 }
 
 /// A traced run.
@@ -115,8 +117,8 @@ impl<'t> Tracer<'t> {
             Policy::Lldb => Box::new(LldbStepper::new(module, &user)),
             Policy::Standard => Box::new(StandardStepper::new(module)),
         };
-        let job = Job::new(&request.binary).args(&request.args).limits(request.limits.clone()).confine(Confinement::traced());
-        let inferior = Inferior::launch(&job, module.entry, module.image)?;
+        let mut inferior = Inferior::launch(&request.job()?, module.entry, module.image)?;
+        inferior.permit(request.launch.allowed, request.follow);
         let windows = Windows::new(module, inferior.bias());
         Ok(Self {
             module,
@@ -143,7 +145,8 @@ impl<'t> Tracer<'t> {
     /// Runs from main to its return.
     pub fn run(mut self, sink: &mut dyn StepSink) -> Result<Run, TraceError> {
         let end = self.trace(sink).map_err(|e| self.inferior.why(e))?;
-        Ok(Run { end, steps: self.steps, program_cpu: self.inferior.cpu() })
+        let (refusals, threads) = (self.inferior.refusals().to_vec(), self.inferior.threads_beside());
+        Ok(Run { end, steps: self.steps, program_cpu: self.inferior.cpu(), refusals, threads })
     }
 
     fn trace(&mut self, sink: &mut dyn StepSink) -> Result<TraceEnd, TraceError> {
@@ -461,14 +464,14 @@ impl<'t> Tracer<'t> {
             pc.and_then(|pc| self.stepper.line_at(pc)).map_or(String::new(), |(_, line)| format!(" at line {line}"))
         };
         match event {
-            Event::Exited(_) => Ok(()),
+            Event::Exited(_) | Event::Replaced => Ok(()),
             Event::Killed { signal, at } => {
                 let name =
                     nix::sys::signal::Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_owned());
                 Err(self.bad_program(&format!("crashed with {name}{}", at_line(at))))
             }
             Event::TimedOut => Err(self.bad_program(&format!("did not finish within {} s", self.request.limits.wall.as_secs()))),
-            Event::Forked => Err(self.bad_program("starts another process or thread")),
+            Event::NotAllowed(permission) => Err(self.bad_program(&not_allowed(permission))),
             Event::OwnTrap => Err(self.bad_program("raised SIGTRAP")),
             Event::Breakpoint(_) | Event::Stepped => Ok(()),
         }
@@ -493,6 +496,14 @@ fn cfa_of_caller(module: &Module, registers: &Registers, cfa: u64, return_pc: u6
         CfaRule::RegisterOffset(register, offset) if usize::from(*register) == RSP => Some(cfa.wrapping_add_signed(*offset)),
         CfaRule::RegisterOffset(register, offset) => Some(registers.get(*register)?.wrapping_add_signed(*offset)),
         CfaRule::Expression(_) => None,
+    }
+}
+
+/// What a program did without leave, and how to give it.
+pub(super) fn not_allowed(permission: Permission) -> String {
+    match permission {
+        Permission::Exec => "replaces itself by another program; --allow exec lets it".to_owned(),
+        _ => "starts another process; --allow fork lets it".to_owned(),
     }
 }
 

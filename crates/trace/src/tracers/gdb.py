@@ -8,6 +8,9 @@ import gdb
 sys.path.insert(0, os.environ["TRUELINE_TRACER_DIR"])
 from shared import LEAVES, BadProgram, NoDebugInfo, Variables, emit, float_text, load_bias, observation, serve
 
+FORKS = "starts another process; --allow fork lets it"
+
+
 
 def render(value, type_, budget):
     """Canonical text of a value; `?` stands for a part without location."""
@@ -134,27 +137,40 @@ class Tracer:
 
     def setup(self):
         run = lambda command: gdb.execute(command, to_string=True)
+        wrapper = self.wrapper()
         for command in (
             "set pagination off", "set confirm off", "set width 0", "set height 0", "set debuginfod enabled off",
             "set debug-file-directory /nonexistent", "set print frame-arguments none", "set print frame-info short-location",
             "set print entry-values no", "set disable-randomization on", "set style enabled off", "set step-mode off",
-            "set detach-on-fork off", "set schedule-multiple off", "set max-completions 0", "set cwd " + os.getcwd(),
+            "set detach-on-fork " + ("on" if self.config["fork"] else "off"),
+            "set follow-fork-mode " + ("child" if self.config["follow_child"] else "parent"), "set schedule-multiple off", "set max-completions 0",
+            "set cwd " + (self.config["directory"] or os.getcwd()),
             "unset environment", "set unwindonsignal on", "set backtrace limit 4096", "set max-value-size 65536",
-            "set startup-with-shell " + ("on" if self.config["shell"] else "off"),
+            "set startup-with-shell " + ("on" if self.config["shell"] or wrapper else "off"),
+            "set exec-wrapper " + wrapper if wrapper else "unset exec-wrapper",
         ):
             run(command)
         gdb.events.exited.connect(self.on_exit)
         gdb.events.stop.connect(self.on_stop)
+
+    def wrapper(self):
+        """What starts the program under another name, with an environment and an input of its own; None when there is no need."""
+        name, env, stdin = self.config["name"], self.config["env"], self.config["stdin"]
+        if name is None and not env and stdin is None:
+            return None
+        quote = lambda text: "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        entries = ", ".join(quote(key) + " => " + quote(value) for key, value in env)
+        code = "%%ENV = (%s); my $program = shift; " % entries
+        if stdin is not None:
+            code += "open(STDIN, '<', %s) or die; " % quote(stdin)
+        code += "exec { $program } %s, @ARGV;" % ("$program" if name is None else quote(name))
+        return "/usr/bin/perl -e " + shlex.quote(code)
 
     def start(self):
         """To the beginning of main."""
         run = lambda command: gdb.execute(command, to_string=True)
         self.skip_other_files()
         run("start")
-        try:
-            run("break pthread_create")
-        except gdb.error:
-            pass  # the program does not know the function
         self.started = True
 
     def skip_other_files(self):
@@ -172,6 +188,9 @@ class Tracer:
             gdb.execute("skip file " + name, to_string=True)
 
     def on_exit(self, event):
+        # A parent that is let go leaves too.
+        if self.config["follow_child"] and not hasattr(event, "exit_code"):
+            return
         # A death by signal has no exit code, and every signal but SIGKILL stops the program before it dies of it.
         self.killed = not hasattr(event, "exit_code")
         self.exit = getattr(event, "exit_code", None)
@@ -179,20 +198,16 @@ class Tracer:
     def on_stop(self, event):
         if isinstance(event, gdb.SignalEvent):
             self.signal = event.stop_signal
-        elif isinstance(event, gdb.BreakpointEvent) and self.started:
-            # Past main only the thread guard is set, and the spots.
-            ours = [spot[0] for spot in self.spots.values()]
-            self.spawned |= not any(b in ours for b in event.breakpoints)
 
     def run(self, command):
         try:
             gdb.execute(command, to_string=True)
         except gdb.error as error:
             if "vfork" in str(error):
-                raise BadProgram("starts another process or thread")
+                raise BadProgram(FORKS)
             raise
         # A child is kept, stopped, as an inferior of its own.
-        self.spawned |= len(gdb.inferiors()) > 1
+        self.spawned |= len(gdb.inferiors()) > 1 and not self.config["fork"]
 
     def describe(self, symbol, kind):
         type_ = symbol.type.strip_typedefs()
@@ -280,7 +295,7 @@ class Tracer:
         if self.exit is not None or gdb.selected_inferior().pid == 0:
             return True
         if self.spawned:
-            raise BadProgram("starts another process or thread")
+            raise BadProgram(FORKS)
         if self.signal is not None:
             sal = gdb.newest_frame().find_sal()
             where = " at line %d" % sal.line if sal.symtab is not None and sal.line else ""

@@ -10,7 +10,7 @@ import lldb
 sys.path.insert(0, os.environ["TRUELINE_TRACER_DIR"])
 from shared import LEAVES, BadProgram, Variables, emit, float_text, load_bias, observation, serve
 
-SPAWNERS = ("fork", "vfork", "_Fork", "clone", "clone3", "posix_spawn", "posix_spawnp", "pthread_create")
+SPAWNERS = ("fork", "vfork", "_Fork", "posix_spawn", "posix_spawnp")
 
 
 class Unreadable(Exception):
@@ -138,11 +138,12 @@ class Tracer:
             raise RuntimeError("lldb does not load the binary: %s" % error.GetCString())
 
     def launch(self):
+        # Under lldb 16 a program is always told its path as its name, whatever target.arg0 says.
         info = lldb.SBLaunchInfo(self.config["args"])
-        info.SetEnvironmentEntries([], False)
+        info.SetEnvironmentEntries(["%s=%s" % (key, value) for key, value in self.config["env"]], False)
         info.SetLaunchFlags(lldb.eLaunchFlagDisableASLR)
-        info.SetWorkingDirectory(os.getcwd())
-        info.AddOpenFileAction(0, "/dev/null", True, False)
+        info.SetWorkingDirectory(self.config["directory"] or os.getcwd())
+        info.AddOpenFileAction(0, self.config["stdin"] or "/dev/null", True, False)
         info.AddOpenFileAction(1, "/dev/null", False, True)
         info.AddOpenFileAction(2, "/dev/null", False, True)
         error = lldb.SBError()
@@ -231,11 +232,11 @@ class Tracer:
             name = self.process.GetUnixSignals().GetSignalAsCString(signal) or "signal %d" % signal
             raise BadProgram(("raised SIGTRAP" if name == "SIGTRAP" else "crashed with " + name) + where)
         if reason in (lldb.eStopReasonFork, lldb.eStopReasonVFork):
-            raise BadProgram("starts another process or thread")
+            raise BadProgram("starts another process; --allow fork lets it")
         if reason == lldb.eStopReasonBreakpoint:
             stopped_by = thread.GetStopReasonDataAtIndex(0)
             if stopped_by in self.guards:
-                raise BadProgram("starts another process or thread")
+                raise BadProgram("starts another process; --allow fork lets it")
             return stopped_by == self.way_out
         return False
 

@@ -4,7 +4,7 @@ use super::baseline::Baseline;
 use super::batch::{BuildRow, CheckView, Checked, CheckedProgram};
 use schemars::JsonSchema;
 use serde::Serialize;
-use trueline_check::{CheckError, Completeness, Dropped};
+use trueline_check::{CheckError, Completeness, Dropped, Note};
 use trueline_model::{CompilerId, EngineKind, OptLevel, Policy, Violation};
 
 /// What `trueline check --json` prints.
@@ -59,6 +59,9 @@ pub struct RunDocument {
     /// What the rules dropped; only with `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     dropped: Option<Vec<Dropped>>,
+    /// What was not seen or left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<Note>,
     /// How much of the -O0 view is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     completeness: Option<Completeness>,
@@ -81,7 +84,8 @@ pub struct RunDocument {
 /// Why a build could not be checked.
 #[derive(Serialize, JsonSchema)]
 pub struct Failure {
-    /// compiler-crashed, compiler-hung, wrong-code, not-compiled, bad-program, bad-binary or failed.
+    /// compiler-crashed, compiler-hung, wrong-code, not-compiled, bad-program, bad-binary,
+    /// nothing-checked or failed.
     pub kind: String,
     /// For people.
     pub message: String,
@@ -100,6 +104,7 @@ pub fn kind_of(error: &CheckError) -> &'static str {
         CheckError::Build(_) => "not-compiled",
         CheckError::BadProgram { .. } => "bad-program",
         CheckError::BadBinary { .. } => "bad-binary",
+        CheckError::NothingChecked { .. } => "nothing-checked",
         _ => "failed",
     }
 }
@@ -129,6 +134,7 @@ impl RunDocument {
             violations: ok.map(|r| r.violations.clone()).unwrap_or_default(),
             known: row.known.clone(),
             dropped: ok.filter(|_| view.explain).map(|r| r.dropped.clone()),
+            notes: ok.map(|r| r.notes.clone()).unwrap_or_default(),
             completeness: ok.map(|r| r.completeness.clone()),
             cut_off: ok.map(|r| r.cut_off),
             compile_cpu: ok.map(|r| r.compile_cpu.as_secs_f64()),

@@ -171,7 +171,11 @@ fn summary(out: &mut String, run: &CheckRun, style: Style) {
         c.variables.kept,
         c.variables.of
     );
-    let _ = writeln!(out, "\n      {}\n", style.faint(&text));
+    let _ = writeln!(out, "\n      {}", style.faint(&text));
+    for note in &run.notes {
+        let _ = writeln!(out, "      {}  {note}", style.strong("note"));
+    }
+    out.push('\n');
 }
 
 fn explain(out: &mut String, run: &CheckRun, style: Style) {

@@ -1,0 +1,86 @@
+//! What two builds of a program are told, what differs from run to run, and checks that saw nothing.
+
+use std::path::PathBuf;
+use trueline_check::{CheckError, CheckOptions, CheckRun, Checker, Note, Repeat};
+use trueline_model::{Invariant, Language, OptLevel};
+use trueline_toolchain::{CompileRequest, Scratch, find_compiler};
+
+/// Builds of one program, under names that differ; `None` where the compiler is not installed.
+fn builds(scratch: &Scratch, cc: &str, name: &str, source: &str, flags: &[&str]) -> Option<[PathBuf; 2]> {
+    let Ok(compiler) = find_compiler(cc) else {
+        println!("skipped: no {cc}");
+        return None;
+    };
+    let source = scratch.write(name, source).unwrap();
+    Some([(OptLevel::O0, "one"), (OptLevel::O2, "quite-another")].map(|(opt, output)| {
+        let request = CompileRequest::new(&source, Language::C, opt, scratch.join(output)).flags(flags.iter().copied());
+        compiler.compile(&request).unwrap().binary
+    }))
+}
+
+fn check(cc: &str, source: &str, flags: &[&str]) -> Option<Result<CheckRun, CheckError>> {
+    let scratch = Scratch::new().unwrap();
+    let [reference, optimized] = builds(&scratch, cc, "p.c", source, flags)?;
+    let checker = Checker::new(CheckOptions { repeat: Repeat::Twice, ..CheckOptions::default() }).unwrap();
+    Some(checker.check_pair(&reference, &optimized, &[]))
+}
+
+const NAME_IN_A_HASH: &str = r#"
+#include <stdio.h>
+int main(int argc, char **argv) {
+  unsigned hash = 5381;
+  for (const char *c = argv[0]; *c; c++)
+    hash = hash * 33 + (unsigned char)*c;
+  printf("%u %d\n", hash, argc);
+  return hash & 1;
+}
+"#;
+
+#[test]
+fn both_builds_are_told_the_same_name() {
+    for cc in ["gcc-12", "clang-16"] {
+        let Some(run) = check(cc, NAME_IN_A_HASH, &[]) else { continue };
+        // They print the hash: with two names this would be wrong code.
+        let run = run.unwrap();
+        assert_eq!(run.notes, [], "{cc}");
+        assert!(run.violations.iter().all(|v| v.variable().is_none_or(|name| &**name != "hash")), "{cc}: {:?}", run.violations);
+    }
+}
+
+const CLOCK: &str = r#"
+#include <time.h>
+volatile int sink;
+static int odd(int n) {
+  sink += n;
+  return sink;
+}
+int main(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int moment = (int)(now.tv_nsec & 0xffff);
+  int rest = moment * 2 + 1;
+  if (rest % 3 == 0)
+    sink = odd(rest);
+  sink = rest;
+  return 0;
+}
+"#;
+
+#[test]
+fn what_differs_between_two_runs_at_o0_is_left_out_and_said() {
+    for cc in ["gcc-12", "clang-16"] {
+        let Some(run) = check(cc, CLOCK, &[]) else { continue };
+        let run = run.unwrap();
+        assert!(matches!(run.notes[..], [Note::Unsteady { scalars: 2.., .. }]), "{cc}: {:?}", run.notes);
+        let values = run.violations.iter().filter(|v| matches!(v.invariant(), Invariant::Parameter | Invariant::Value));
+        assert_eq!(values.count(), 0, "{cc}: {:?}", run.violations);
+    }
+}
+
+#[test]
+fn a_trace_in_which_no_line_of_the_user_was_seen_is_no_clean_result() {
+    // The program leaves before main, where no debugger steps.
+    let source = "#include <unistd.h>\n__attribute__((constructor)) static void early(void) { _exit(0); }\nint main(void) { return 0; }\n";
+    let Some(run) = check("gcc-12", source, &[]) else { return };
+    assert!(matches!(run, Err(CheckError::NothingChecked { .. })), "{run:?}");
+}
