@@ -211,13 +211,15 @@ fn csmith_programs_are_hunted_with_gdb_as_the_screen() {
     };
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(&dir.path().join("a.db")).unwrap();
-    let mut plan = plan(1, 3);
+    let mut plan = plan(3, 6);
     plan.engine = EngineKind::Gdb;
     plan.compilers.truncate(1);
     plan.levels = vec![OptLevel::O1];
     plan.max_steps = 3_000;
     run(&plan, &*source, &store, None, &Silent, &AtomicBool::new(false)).unwrap();
     let units = store.units().unwrap();
-    assert_eq!(units.len(), 2);
+    assert_eq!(units.len(), 3);
     assert!(units.iter().all(|u| u.state == "done" || u.state == "dropped"), "{units:?}");
+    // Some csmith programs run too long to be traced; if all are dropped, nothing was hunted.
+    assert!(units.iter().any(|u| u.state == "done"), "{units:?}");
 }

@@ -17,6 +17,7 @@ fn strict_reports_what_the_rules_drop() {
     let (filtered, literal) = (run(Strictness::Filtered), run(Strictness::Literal));
     assert!(filtered.violations.is_empty(), "{:#?}", filtered.violations);
     assert!(literal.dropped.is_empty());
+    assert!(!filtered.dropped.is_empty(), "no rule had anything to drop: the program is no test of --strict");
     for dropped in &filtered.dropped {
         assert!(literal.violations.iter().any(|v| v.same_as(&dropped.violation)), "{dropped:#?}");
     }
