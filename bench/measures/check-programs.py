@@ -1,0 +1,130 @@
+"""`trueline check` on zlib, bzip2, lz4, SQLite, Lua, cJSON and gzip, each finding confirmed by a breakpoint in gdb.
+
+The sources are those of crates (libz-sys, bzip2-sys, lz4-sys, libsqlite3-sys, lua-src) and of Debian's source packages (cjson, gzip),
+fetched into target/; nothing of theirs is kept here. Each is built at -O0 and -O2, with the drivers of bench/check-programs where
+it is a library, and checked as a pair. gdb then stops at the address of each finding and says whether it shows what is complained of.
+What is built is not built again. With --old the same is done with another build of the command, to compare.
+"""
+import collections, glob, json, os, resource, subprocess
+
+import _common
+
+CRATES = {"libz-sys": "=1.1.22", "bzip2-sys": "=0.1.13", "lz4-sys": "=1.11.1", "libsqlite3-sys": "=0.30.1", "lua-src": "=547.0.0"}
+ROOT = os.path.abspath("target/check-programs")
+OWN = os.path.abspath("bench/check-programs")
+
+options = _common.parser(__doc__)
+options.add_argument("--programs", default="zlib,bzip2,lz4,sqlite,lua,cjson,gzip")
+options.add_argument("--compilers", default="gcc-12,clang-16")
+options.add_argument("--trueline", default=_common.TRUELINE)
+options.add_argument("--old", help="another build of the command")
+options.add_argument("--root", default=ROOT, help="where sources, builds and documents go")
+args = options.parse_args()
+ROOT = os.path.abspath(args.root)
+
+
+def crates():
+    """The crates' sources."""
+    where = f"{ROOT}/crates"
+    if not os.path.isdir(where):
+        os.makedirs(f"{ROOT}/fetch", exist_ok=True)
+        with open(f"{ROOT}/fetch/Cargo.toml", "w") as manifest:
+            manifest.write('[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n[lib]\npath = "lib.rs"\n[workspace]\n[dependencies]\n')
+            manifest.writelines(f'{name} = "{version}"\n' for name, version in CRATES.items())
+        open(f"{ROOT}/fetch/lib.rs", "w").close()
+        _common.run("cargo", "vendor", "--quiet", "--manifest-path", f"{ROOT}/fetch/Cargo.toml", where, stdout=subprocess.DEVNULL)
+    return where
+
+
+def debian():
+    """Debian's source packages, with lists of our own so that the machine's are left alone."""
+    where = f"{ROOT}/debian"
+    if not os.path.isdir(where):
+        for made in ("apt/lists/partial", "apt/cache/archives/partial", "debian"):
+            os.makedirs(f"{ROOT}/{made}", exist_ok=True)
+        with open(f"{ROOT}/apt/sources.list", "w") as sources:
+            sources.write("deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n")
+        settings = {"Dir::Etc::sourcelist": f"{ROOT}/apt/sources.list", "Dir::Etc::sourceparts": "/dev/null", "APT::Sandbox::User": "root"}
+        settings |= {"Dir::State::lists": f"{ROOT}/apt/lists", "Dir::Cache": f"{ROOT}/apt/cache"}
+        apt = ["apt-get", "-qq", *(word for item in settings.items() for word in ("-o", "=".join(item)))]
+        _common.run(*apt, "update")
+        _common.run(*apt, "source", "cjson", "gzip", cwd=where, stdout=subprocess.DEVNULL)
+    return where
+
+
+def units(program):
+    """Sources and flags of a program that is compiled in one go."""
+    c = crates()
+    z, b, l, s = f"{c}/libz-sys/src/zlib", f"{c}/bzip2-sys/bzip2-1.0.8", f"{c}/lz4-sys/liblz4/lib", f"{c}/libsqlite3-sys/sqlite3"
+    lua = f"{c}/lua-src/lua-5.4.7"
+    named = lambda where, names: [f"{where}/{name}.c" for name in names.split()]
+    own = f"{OWN}/{program}.c"
+    if program == "zlib":
+        return [own, *named(z, "adler32 compress crc32 deflate inflate inffast inftrees trees uncompr zutil")], [f"-I{z}", "-DHAVE_UNISTD_H"]
+    if program == "bzip2":
+        return named(b, "bzip2 blocksort huffman crctable randtable compress decompress bzlib"), []
+    if program == "lz4":
+        return [own, *named(l, "lz4 lz4hc")], [f"-I{l}"]
+    if program == "sqlite":
+        return [own, f"{s}/sqlite3.c"], [f"-I{s}", "-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-lm"]
+    if program == "lua":
+        others = ("lua.c", "luac.c", "onelua.c")
+        return [own, *(f for f in sorted(glob.glob(f"{lua}/*.c")) if os.path.basename(f) not in others)], [f"-I{lua}", "-lm"]
+    cjson = glob.glob(f"{debian()}/cjson-*/")[0]
+    return [own, f"{cjson}/cJSON.c"], [f"-I{cjson}", "-lm"]
+
+
+def build(program, cc, level):
+    """The program at a level."""
+    os.makedirs(f"{ROOT}/bin", exist_ok=True)
+    out = f"{ROOT}/bin/{program}.{cc}.{level}"
+    if os.path.exists(out):
+        return out
+    if program != "gzip":
+        sources, flags = units(program)
+        _common.run(cc, "-g", f"-{level}", "-w", *(f for f in flags if f != "-lm"), *sources, "-lm", "-o", out)
+        return out
+    tree = f"{ROOT}/build/{program}.{cc}.{level}"
+    os.makedirs(f"{ROOT}/build", exist_ok=True)
+    _common.run("cp", "-a", glob.glob(f"{debian()}/gzip-*/")[0], tree)
+    # Debian's patches are newer than what autoconf made of the sources, which is still right; manuals need not be made.
+    still = [f"{tool}=:" for tool in ("ACLOCAL", "AUTOCONF", "AUTOHEADER", "AUTOMAKE", "MAKEINFO")]
+    _common.run("./configure", "-q", f"CC={cc}", f"CFLAGS=-g -{level} -w", *still, cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(["make", "-k", "-s", "-j2", *still], cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _common.run("cp", f"{tree}/gzip", out)
+    return out
+
+
+def measure(trueline, label, program, cc):
+    """One line of the table: a pair checked, and each finding shown to gdb."""
+    reference, optimized = build(program, cc, "O0"), build(program, cc, "O2")
+    text = f"{ROOT}/text"
+    with open(text, "w") as file:
+        file.writelines(f"{number}\n" for number in range(1, 401))
+    words = {"bzip2": ["-c", "-z", text], "gzip": ["-c", text], "sqlite": ["small"]}.get(program, [])
+    document, out = f"{ROOT}/{program}.{cc}.{label}.json", f"{ROOT}/{program}.{cc}.{label}.confirmed.json"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(document, "w") as file:
+        command = [trueline, "check", "--reference", reference, "--optimized", optimized, "--time-limit", "900", "--json", "--", *words]
+        checked = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if checked.returncode > 1:
+        return f"| {program} | {cc} | {label} | not checked: {checked.stderr.strip().splitlines()[-1][:80]} |"
+    config = {"binary": optimized, "argv0": reference, "args": words, "document": document, "out": out}
+    environment = {**os.environ, "CONFIRM": json.dumps(config)}
+    subprocess.run(["gdb", "-nx", "-batch", "-x", f"{OWN}/confirm.py"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=3600)
+    run = json.load(open(document))["runs"][0]
+    kinds = collections.Counter(v["invariant"] for v in run["violations"])
+    answers = collections.Counter(v["gdb"] for v in json.load(open(out)))
+    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    told = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
+    confirmed = f"{answers['confirmed']} of {sum(answers.values())}"
+    return f"| {program} | {cc} | {label} | {run['reference_steps']} | {run['optimized_steps']} | {cpu:.1f} | {told} | {confirmed} |"
+
+
+print("| program | compiler | command | steps at -O0 | at -O2 | CPU-s | findings | confirmed in gdb |\n|---|---|---|---|---|---|---|---|")
+for program in args.programs.split(","):
+    for cc in args.compilers.split(","):
+        for label, trueline in [("old", args.old), ("new", args.trueline)]:
+            if trueline:
+                print(measure(os.path.abspath(trueline), label, program, cc), flush=True)
