@@ -32,6 +32,7 @@ capi! {
     next_function = "LLVMGetNextFunction": fn(Ref) -> Ref;
     module_of = "LLVMGetGlobalParent": fn(Ref) -> Ref;
     subprogram = "LLVMGetSubprogram": fn(Ref) -> Ref;
+    parameter_count = "LLVMCountParams": fn(Ref) -> u32;
     first_param = "LLVMGetFirstParam": fn(Ref) -> Ref;
     next_param = "LLVMGetNextParam": fn(Ref) -> Ref;
     first_block = "LLVMGetFirstBasicBlock": fn(Ref) -> Ref;

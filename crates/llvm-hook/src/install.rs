@@ -7,6 +7,7 @@ use crate::patch::{Frame, Pool, When};
 use crate::recorder::{PassHook, Recorder, Unit, Watch};
 use crate::stream::Stream;
 use crate::unwind::Unwinder;
+use crate::variables::Variables;
 use crate::wire::{EventKind, MAGIC, Record};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -15,6 +16,8 @@ use std::sync::OnceLock;
 
 /// The oldest version whose symbols and layouts were checked.
 const OLDEST: u32 = 13;
+/// The newest. Reading a later one by the layouts of this one would show things that are not there.
+const NEWEST: u32 = 22;
 
 /// The recorder belongs to the thread that loaded the library, which is the one that runs passes; events
 /// of other threads are not ours.
@@ -64,10 +67,15 @@ enum Hook {
     Retrack,
     Untrack,
     Block,
+    RecordCopy,
+    Record,
+    RecordDelete,
+    Redescribe,
+    Salvage,
 }
 
 impl Hook {
-    const ALL: [Hook; 12] = [
+    const ALL: [Hook; 17] = [
         Hook::Construct,
         Hook::Clone,
         Hook::Destroy,
@@ -80,7 +88,22 @@ impl Hook {
         Hook::Retrack,
         Hook::Untrack,
         Hook::Block,
+        Hook::RecordCopy,
+        Hook::Record,
+        Hook::RecordDelete,
+        Hook::Redescribe,
+        Hook::Salvage,
     ];
+
+    /// Whether it only serves variables.
+    fn is_of_variables(self) -> bool {
+        matches!(self, Hook::Record | Hook::RecordCopy | Hook::RecordDelete | Hook::Redescribe | Hook::Salvage)
+    }
+
+    /// Whether this version has the functions.
+    fn is_in(self, major: u32) -> bool {
+        !matches!(self, Hook::Record | Hook::RecordCopy | Hook::RecordDelete) || major >= 19
+    }
 
     /// Beginnings of the mangled names of the functions that do this, in all versions.
     fn prefixes(self) -> &'static [&'static str] {
@@ -102,6 +125,13 @@ impl Hook {
             Hook::Retrack => &["_ZN4llvm16MetadataTracking7retrackEPv"],
             Hook::Untrack => &["_ZN4llvm16MetadataTracking7untrackEPv"],
             Hook::Block => &["_ZN4llvm10BasicBlockC2E", "_ZN4llvm10BasicBlockC1E"],
+            Hook::RecordCopy => &["_ZN4llvm17DbgVariableRecordC2ERKS0_", "_ZN4llvm17DbgVariableRecordC1ERKS0_"],
+            Hook::Record => &["_ZN4llvm17DbgVariableRecordC2E", "_ZN4llvm17DbgVariableRecordC1E"],
+            Hook::RecordDelete => &["_ZN4llvm9DbgRecord12deleteRecordEv", "_ZN4llvm9DbgRecord15eraseFromParentEv"],
+            Hook::Redescribe => &["_ZN4llvm15ValueAsMetadata10handleRAUWEPNS_5ValueES2_"],
+            Hook::Salvage => {
+                &["_ZN4llvm16salvageDebugInfoERNS_11InstructionE", "_ZN4llvm28salvageDebugInfoForDbgValuesERNS_11InstructionE"]
+            }
         }
     }
 
@@ -119,6 +149,10 @@ impl Hook {
             Hook::Drop => "explicit drops look like missing locations",
             Hook::Block => "a new block at the address of a deleted one looks like the old one",
             Hook::Untrack => "cleared locations are only seen by their value",
+            Hook::Record | Hook::RecordCopy => "debug records cannot be told apart",
+            Hook::RecordDelete => "places where debug records are deleted are not known",
+            Hook::Redescribe => "places where descriptions change are not known",
+            Hook::Salvage => "attempts to salvage are not seen",
             _ => "nothing can be observed",
         }
     }
@@ -139,6 +173,11 @@ extern "C" fn before_call(frame: &Frame, id: u32) {
         Hook::Retrack => r.tracked(frame, frame.rdx, frame.rsi),
         Hook::Untrack => r.tracked(frame, frame.rdi, 0),
         Hook::Block => r.block_constructed(frame),
+        Hook::Record => r.record_constructed(frame, 0),
+        Hook::RecordCopy => r.record_constructed(frame, frame.rsi),
+        Hook::RecordDelete => r.record_deleted(frame),
+        Hook::Redescribe => r.redescribed(frame),
+        Hook::Salvage => r.salvaging(frame),
     });
 }
 
@@ -177,6 +216,11 @@ impl Targets {
                 b"_ZN4llvm5Value",
                 b"_ZN4llvm16MetadataTracking",
                 b"_ZN4llvm10BasicBlock",
+                b"_ZN4llvm17DbgVariableRecord",
+                b"_ZN4llvm9DbgRecord",
+                b"_ZN4llvm15ValueAsMetadata",
+                b"_ZN4llvm16salvageDebugInfo",
+                b"_ZN4llvm28salvageDebugInfo",
             ]
             .iter()
             .any(|class| name.starts_with(class))
@@ -197,8 +241,9 @@ impl Targets {
         targets
     }
 
-    fn missing(&self) -> Vec<Hook> {
-        Hook::ALL.into_iter().filter(|hook| !self.calls.iter().any(|(h, _)| h == hook)).collect()
+    fn missing(&self, major: u32, variables: bool) -> Vec<Hook> {
+        let wanted = |hook: &Hook| hook.is_in(major) && (variables || !hook.is_of_variables());
+        Hook::ALL.into_iter().filter(|hook| wanted(hook) && !self.calls.iter().any(|(h, _)| h == hook)).collect()
     }
 }
 
@@ -243,7 +288,12 @@ fn pass_of(name: &str) -> Option<PassHook> {
         || class.contains("Lint")
     {
         Watch::Pure
-    } else if class.contains("Debugify") || class.contains("Wrapper") || class.contains("Repeated") || class.contains("Adaptor") {
+    } else if class.contains("Debugify")
+        || class.contains("Strip")
+        || class.contains("Wrapper")
+        || class.contains("Repeated")
+        || class.contains("Adaptor")
+    {
         Watch::Ignore
     } else {
         Watch::Observe
@@ -297,15 +347,20 @@ fn install_in(image: &Image, mut stream: Stream) {
         stream.write(&encoder.bytes);
         stream.finish();
     };
-    let Some(major) = major_of(&image.path).filter(|major| *major >= OLDEST) else {
-        return refuse(stream, format!("{} is not an LLVM of version {OLDEST} or later", image.path));
+    let Some(major) = major_of(&image.path) else {
+        return refuse(stream, format!("{} does not tell its version", image.path));
     };
+    if !(OLDEST..=NEWEST).contains(&major) {
+        let text = "objects are laid out another way in each version, and this one was not tried";
+        return refuse(stream, format!("{} is LLVM {major}; versions {OLDEST} to {NEWEST} can be watched: {text}", image.path));
+    }
     let api = match Api::resolve() {
         Ok(api) => api,
         Err(symbol) => return refuse(stream, format!("{} does not export {symbol}", image.path)),
     };
     let targets = Targets::find(image);
-    let missing = targets.missing();
+    let with_variables = std::env::var_os(crate::VARIABLES_VARIABLE).is_some();
+    let missing = targets.missing(major, with_variables);
     if let Some(hook) = missing.iter().find(|h| h.required()) {
         return refuse(stream, format!("{} does not export {}", image.path, hook.prefixes()[0]));
     }
@@ -320,10 +375,16 @@ fn install_in(image: &Image, mut stream: Stream) {
         losses.push("call sites are unknown: libLLVM has no unwind table".to_owned());
     }
     let mut recorder = Recorder::new(&api, stream, unwinder, all_preserved, major, pool.switch());
+    if with_variables {
+        match Variables::new(major) {
+            Ok(variables) => recorder.watch_variables(variables),
+            Err(symbol) => losses.push(format!("variables are not watched: {} does not export {symbol}", image.path)),
+        }
+    }
     for (pass, _) in &targets.passes {
         recorder.passes.push(PassHook { name: pass.name.clone(), unit: pass.unit, watch: pass.watch });
     }
-    for (hook, (at, size)) in &targets.calls {
+    for (hook, (at, size)) in targets.calls.iter().filter(|(hook, _)| with_variables || !hook.is_of_variables()) {
         // Deaths between passes matter too: they end what is known of a function.
         let when = if *hook == Hook::Destroy { When::Always } else { When::On };
         if let Err(reason) = pool.observe(*at, *size, before_call, *hook as u32, when) {

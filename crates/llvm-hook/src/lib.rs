@@ -27,9 +27,14 @@ mod snapshot;
 mod stream;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod unwind;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod variables;
 
 /// Names the file that the records go to. Without it the library does nothing at all.
 pub const OUTPUT_VARIABLE: &str = "TRUELINE_HOOK_OUT";
+
+/// Set to have variables watched as well as locations.
+pub const VARIABLES_VARIABLE: &str = "TRUELINE_HOOK_VARIABLES";
 
 /// The file beside a stream that holds its last records until they are written out.
 fn tail_of(path: &std::path::Path) -> std::path::PathBuf {

@@ -10,6 +10,7 @@ use crate::patch::Frame;
 use crate::snapshot;
 use crate::stream::Stream;
 use crate::unwind::{Registers, Unwinder};
+use crate::variables::Variables;
 use crate::wire::{Encoder, EventKind, Record};
 
 /// What a pass runs on, which says how to get at its functions.
@@ -44,7 +45,7 @@ pub enum Watch {
     Observe,
     /// It changes nothing: printers, verifiers.
     Pure,
-    /// It changes the IR in ways that are no updates (debugify), or only runs other passes.
+    /// It changes the IR in ways that are no updates (making or stripping debug information), or only runs other passes.
     Ignore,
 }
 
@@ -117,6 +118,11 @@ impl Recorder {
             snapshots: FastMap::default(),
             next_snapshot: 0,
         }
+    }
+
+    /// From now on variables are watched too.
+    pub fn watch_variables(&mut self, variables: Variables) {
+        self.writer.variables = Some(variables);
     }
 
     /// Appends a record.
@@ -287,6 +293,8 @@ impl Recorder {
         fresh.into_iter().for_each(|location| self.define_location(location));
         self.stream.write(&record.bytes);
         self.record = record;
+        let described = self.writer.variables.as_mut().map(|v| std::mem::take(&mut v.fresh)).unwrap_or_default();
+        described.iter().for_each(|record| self.emit(record));
         self.snapshots.insert(function as u64, id);
         id
     }
@@ -296,6 +304,12 @@ impl Recorder {
             return;
         }
         let (api, location) = (self.api, at as Ref);
+        // SAFETY: a live DILocation.
+        let inlined_at = unsafe { (api.inlined_at)(location) as u64 };
+        // The reader knows a call site only when it has been told of it.
+        if inlined_at != 0 {
+            self.define_location(inlined_at);
+        }
         // SAFETY: a live DILocation; locations belong to the context and outlive the pass.
         let record = unsafe {
             let scope = (api.scope)(location);
@@ -307,8 +321,12 @@ impl Recorder {
             } else {
                 String::from_utf8_lossy(std::slice::from_raw_parts(name.cast(), length as usize)).into_owned()
             };
-            let inlined_at = (api.inlined_at)(location) as u64;
-            Record::Location { at, line: (api.line)(location), column: (api.column)(location), scope: scope as u64, inlined_at, file }
+            let subprogram = self.writer.variables.as_mut().map_or(0, |v| {
+                v.define_scopes(scope);
+                v.subprogram_of(scope)
+            });
+            let (line, column) = ((api.line)(location), (api.column)(location));
+            Record::Location { at, line, column, scope: scope as u64, inlined_at, file, subprogram }
         };
         self.emit(&record);
     }
@@ -317,11 +335,15 @@ impl Recorder {
 
     fn event(&mut self, frame: &Frame, kind: EventKind, inst: u64, other: u64) {
         // A pair is told by the place of its manipulation; taking an instruction out is half of a move.
-        let manipulates = matches!(kind, EventKind::Create | EventKind::Clone | EventKind::Move | EventKind::Replace);
+        use EventKind::{Clone, Create, Move, RecordClone, RecordCreate, RecordDeath, Redescribe, Replace, Salvage};
+        let describes = matches!(kind, RecordCreate | RecordClone | RecordDeath | Redescribe | Salvage);
+        let manipulates = matches!(kind, Create | Clone | Move | Replace) || describes;
         if manipulates {
             self.running.last_mut().expect("a pass runs").manipulated = true;
         }
-        let stack = if manipulates || kind == EventKind::Remove { self.stack(frame) } else { 0 };
+        // Where a value died is where its variable was lost.
+        let tells = kind == EventKind::Remove || kind == EventKind::Death && self.writer.variables.is_some();
+        let stack = if manipulates || tells { self.stack(frame) } else { 0 };
         self.emit(&Record::Event { kind, inst, other, stack });
     }
 
@@ -353,6 +375,52 @@ impl Recorder {
         }
     }
 
+    /// A debug record is about to be constructed, as a copy of `from` unless that is 0.
+    pub fn record_constructed(&mut self, frame: &Frame, from: u64) {
+        if self.watches_variables() {
+            let kind = if from == 0 { EventKind::RecordCreate } else { EventKind::RecordClone };
+            self.event(frame, kind, frame.rdi, from);
+        }
+    }
+
+    /// A debug record is about to be deleted.
+    pub fn record_deleted(&mut self, frame: &Frame) {
+        if self.watches_variables() {
+            self.event(frame, EventKind::RecordDeath, frame.rdi, 0);
+        }
+    }
+
+    /// Descriptions that name one value are about to name another.
+    pub fn redescribed(&mut self, frame: &Frame) {
+        if self.watches_variables() {
+            // SAFETY: both are live values.
+            unsafe { self.mention(frame.rsi) };
+            self.event(frame, EventKind::Redescribe, frame.rdi, frame.rsi);
+        }
+    }
+
+    /// LLVM was asked to express a value, which is about to die, by others.
+    pub fn salvaging(&mut self, frame: &Frame) {
+        if self.watches_variables() {
+            self.event(frame, EventKind::Salvage, frame.rdi, 0);
+        }
+    }
+
+    fn watches_variables(&self) -> bool {
+        self.writer.variables.is_some() && self.active()
+    }
+
+    /// # Safety
+    /// `value` must be a live value.
+    unsafe fn mention(&mut self, value: u64) {
+        if let Some(variables) = &mut self.writer.variables {
+            // SAFETY: as the caller promises.
+            unsafe { variables.mention(value) };
+            let described = std::mem::take(&mut variables.fresh);
+            described.iter().for_each(|record| self.emit(record));
+        }
+    }
+
     /// `Instruction::clone` was called: the next construction is the copy.
     pub fn cloning(&mut self, frame: &Frame) {
         if self.active() {
@@ -365,6 +433,12 @@ impl Recorder {
         if self.active() {
             self.touched.remove(&frame.rdi);
             self.event(frame, EventKind::Death, frame.rdi, 0);
+            // A block without it has another description of variables, perhaps.
+            if self.writer.variables.is_some()
+                && let Some(pass) = self.running.last_mut()
+            {
+                pass.manipulated = true;
+            }
         } else if self.running.is_empty() {
             self.snapshots.clear();
         }
@@ -386,6 +460,10 @@ impl Recorder {
             self.touched.insert(frame.rdi);
         }
         let other = if kind == EventKind::Replace { frame.rsi } else { 0 };
+        if other != 0 {
+            // SAFETY: the replacement is a live value.
+            unsafe { self.mention(other) };
+        }
         self.event(frame, kind, frame.rdi, other);
     }
 

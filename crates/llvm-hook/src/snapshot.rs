@@ -4,9 +4,12 @@
 
 use crate::capi::{Api, Ref};
 use crate::fast::{FastMap, Fingerprint};
-use crate::wire::Encoder;
+use crate::variables::{Description, Variables};
+use crate::wire::{Encoder, flag};
 
 const VOID_KIND: u32 = 0;
+const GEP: u32 = 29;
+const ICMP: u32 = 42;
 const CALL_OPCODES: [u32; 3] = [45, 5, 67];
 /// Opcodes that never have a result: terminators, `store`, `fence`.
 const NO_RESULT: [u32; 11] = [1, 2, 3, 4, 7, 28, 55, 58, 61, 62, 65];
@@ -37,6 +40,10 @@ pub struct Writer {
     pub location_offset: Option<u64>,
     /// What each block was when it was last written, by address.
     written: FastMap<u64, Fingerprint>,
+    /// Reads descriptions of variables, when these are watched.
+    pub variables: Option<Variables>,
+    /// Room for the records of one instruction.
+    records: Vec<u64>,
 }
 
 impl Writer {
@@ -49,14 +56,18 @@ impl Writer {
         out.text(name_of(api, function));
         // SAFETY: we only walk the lists of a live function, and no other thread changes them.
         unsafe {
-            out.u8(u8::from(!(api.subprogram)(function).is_null()));
-            let mut unnamed = 0;
+            out.u64((api.subprogram)(function) as u64);
+            if let Some(variables) = &mut self.variables {
+                variables.turn_to(function);
+            }
+            out.u32((api.parameter_count)(function));
             let mut param = (api.first_param)(function);
             while !param.is_null() {
-                unnamed += u32::from(name_of(api, param).is_empty());
+                out.reference(param as u64);
+                out.text(name_of(api, param));
+                out.u32(self.variables.as_mut().map_or(0, |v| v.type_of(param)));
                 param = (api.next_param)(param);
             }
-            out.u32(unnamed);
             let (place, mut count) = (out.count(), 0);
             let mut block = (api.first_block)(function);
             while !block.is_null() {
@@ -105,7 +116,7 @@ impl Writer {
                 if !location.is_null() {
                     each_location(location);
                 }
-                write_instruction(api, inst, location, out);
+                self.write_instruction(api, inst, location, out, each_location);
                 count += 1;
                 inst = (api.next_instruction)(inst);
             }
@@ -129,16 +140,75 @@ impl Writer {
                 let next = (api.next_instruction)(inst);
                 fetch_ahead(next);
                 let operands = Operands::of(api, inst);
+                let opcode = (api.opcode)(inst);
                 print.word(inst as u64);
-                print.word(u64::from((api.opcode)(inst)) << 32 | u64::from(operands.count));
+                print.word(u64::from(opcode) << 32 | u64::from(operands.count));
                 print.word((api.type_of)(inst) as u64);
                 print.word(self.location_of(api, inst) as u64);
                 print.bytes(name_of(api, inst));
-                operands.for_each(|operand| print.word(operand));
+                let mut first = 0;
+                operands.clone().for_each(|operand| {
+                    first = if first == 0 { operand } else { first };
+                    print.word(operand);
+                });
+                self.print_descriptions(inst, opcode, first, operands, &mut print);
                 inst = next;
             }
         }
         print
+    }
+
+    /// Takes in what an instruction, or the records in front of it, say of variables.
+    ///
+    /// # Safety
+    /// `inst` must be a live instruction.
+    unsafe fn print_descriptions(&mut self, inst: Ref, opcode: u32, first: u64, operands: Operands, print: &mut Fingerprint) {
+        let (Some(variables), location_offset) = (&mut self.variables, self.location_offset) else { return };
+        // SAFETY: as the caller promises; the first word of an operand is its type.
+        unsafe {
+            if opcode == CALL_OPCODES[0] && first != 0 && variables.is_metadata(first) {
+                let list: Vec<u64> = operands.collect();
+                variables.learn_from_call(inst, &list);
+                variables.print_call(inst, &list, |word| print.word(word));
+            }
+            if let Some(offset) = location_offset {
+                let mut records = std::mem::take(&mut self.records);
+                variables.for_each_record(inst, offset, |record| records.push(record));
+                for record in records.drain(..) {
+                    variables.learn_from_record(record);
+                    variables.print_record(record, |word| print.word(word));
+                }
+                self.records = records;
+            }
+        }
+    }
+
+    /// # Safety
+    /// `inst` must be a live instruction.
+    unsafe fn write_instruction(&mut self, api: &Api, inst: Ref, location: Ref, out: &mut Encoder, each_location: &mut impl FnMut(Ref)) {
+        // SAFETY: as above.
+        unsafe {
+            let opcode = (api.opcode)(inst);
+            let is_call = CALL_OPCODES.contains(&opcode);
+            let is_void = NO_RESULT.contains(&opcode) || is_call && (api.type_kind)((api.type_of)(inst)) == VOID_KIND;
+            let name = if is_void { &[] } else { name_of(api, inst) };
+            let called = if is_call { (api.called)(inst) } else { std::ptr::null_mut() };
+            let is_direct = !called.is_null() && !(api.is_function)(called).is_null();
+            let callee = if is_direct { name_of(api, called) } else { &[] };
+            let operands = Operands::of(api, inst);
+            let mut flags = if is_void { flag::VOID } else { 0 };
+            let mut detail = self.variables.as_mut().map(|v| Detail::of(v, inst, opcode, &operands, callee, location));
+            if let (Some(detail), Some(variables), Some(offset)) = (&mut detail, &self.variables, self.location_offset) {
+                variables.for_each_record(inst, offset, |record| detail.records.push(record));
+            }
+            flags |= detail.as_ref().map_or(0, Detail::flags);
+            out.instruction(inst as u64, opcode as u8, flags, location as u64, name, callee);
+            out.u32(operands.count);
+            operands.for_each(|operand| out.reference(operand));
+            if let (Some(detail), Some(variables)) = (detail, &mut self.variables) {
+                detail.write(variables, inst, out, each_location);
+            }
+        }
     }
 
     /// # Safety
@@ -168,22 +238,77 @@ unsafe fn learn_offset(inst: Ref, location: Ref) -> Option<u64> {
     (0..WORDS).map(|i| i * 8).find(|offset| unsafe { *((inst as u64 + offset) as *const Ref) } == location)
 }
 
-/// # Safety
-/// `inst` must be a live instruction.
-unsafe fn write_instruction(api: &Api, inst: Ref, location: Ref, out: &mut Encoder) {
-    // SAFETY: as above.
-    unsafe {
-        let opcode = (api.opcode)(inst);
-        let is_call = CALL_OPCODES.contains(&opcode);
-        let is_void = NO_RESULT.contains(&opcode) || is_call && (api.type_kind)((api.type_of)(inst)) == VOID_KIND;
-        let name = if is_void { &[] } else { name_of(api, inst) };
-        let called = if is_call { (api.called)(inst) } else { std::ptr::null_mut() };
-        let is_direct = !called.is_null() && !(api.is_function)(called).is_null();
-        let callee = if is_direct { name_of(api, called) } else { &[] };
-        out.instruction(inst as u64, opcode as u8, is_void, location as u64, name, callee);
-        let operands = Operands::of(api, inst);
-        out.u32(operands.count);
-        operands.for_each(|operand| out.reference(operand));
+/// What is written of an instruction when variables are watched.
+#[derive(Default)]
+struct Detail {
+    type_code: u32,
+    predicate: u8,
+    scales: Option<(Vec<u64>, u64)>,
+    describes: Option<Description>,
+    records: Vec<u64>,
+}
+
+impl Detail {
+    /// # Safety
+    /// `inst` must be a live instruction with this opcode and these operands.
+    unsafe fn of(variables: &mut Variables, inst: Ref, opcode: u32, operands: &Operands, callee: &[u8], location: Ref) -> Self {
+        let mut detail = Self::default();
+        // SAFETY: as the caller promises.
+        unsafe {
+            detail.type_code = variables.type_of(inst);
+            operands.clone().for_each(|operand| variables.mention(operand));
+            if opcode == ICMP {
+                detail.predicate = variables.predicate(inst) as u8;
+            } else if opcode == GEP {
+                let list: Vec<u64> = operands.clone().collect();
+                detail.scales = variables.scales(inst, &list);
+            } else if callee.starts_with(b"llvm.dbg.") {
+                let list: Vec<u64> = operands.clone().collect();
+                detail.describes = variables.describe_call(inst, &list, location as u64);
+            }
+        }
+        detail
+    }
+
+    fn flags(&self) -> u8 {
+        let pairs = [
+            (self.type_code != 0, flag::TYPED),
+            (self.predicate != 0, flag::PREDICATE),
+            (self.scales.is_some(), flag::SCALES),
+            (self.describes.is_some(), flag::DESCRIBES),
+            (!self.records.is_empty(), flag::RECORDS),
+        ];
+        pairs.into_iter().filter(|(given, _)| *given).fold(0, |flags, (_, bit)| flags | bit)
+    }
+
+    /// # Safety
+    /// What it holds must be live.
+    unsafe fn write(self, variables: &mut Variables, inst: Ref, out: &mut Encoder, each_location: &mut impl FnMut(Ref)) {
+        if self.type_code != 0 {
+            out.u32(self.type_code);
+        }
+        if self.predicate != 0 {
+            out.u8(self.predicate);
+        }
+        if let Some((scales, offset)) = &self.scales {
+            out.numbers(scales);
+            out.u64(*offset);
+        }
+        // SAFETY: as the caller promises.
+        unsafe {
+            if let Some(description) = &self.describes {
+                variables.write(inst as u64, description, out);
+            }
+            if !self.records.is_empty() {
+                out.u32(self.records.len() as u32);
+                for record in &self.records {
+                    let location = variables.write_record(*record, out);
+                    if location != 0 {
+                        each_location(location as Ref);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -200,6 +325,7 @@ fn fetch_ahead(inst: Ref) {
 
 /// The operands of an instruction: an array of uses, each of which begins with the value, so that LLVM is asked for the
 /// places of the first two and not for each value.
+#[derive(Clone)]
 struct Operands {
     at: *const u64,
     /// Words from one use to the next.

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// First bytes of every stream; the digit is the format's version.
-pub const MAGIC: &[u8; 8] = b"TLHOOK3\n";
+pub const MAGIC: &[u8; 8] = b"TLHOOK4\n";
 
 /// One record, as read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,46 @@ pub enum Record {
         inlined_at: u64,
         /// File of the scope.
         file: String,
+        /// Address of the subprogram that the scope is in, 0 when variables are not watched.
+        subprogram: u64,
+    },
+    /// A source variable met for the first time.
+    Variable {
+        /// Address of the DILocalVariable.
+        at: u64,
+        /// Its name.
+        name: String,
+        /// Its line.
+        line: u32,
+        /// Address of its scope.
+        scope: u64,
+        /// Address of the subprogram that it belongs to.
+        subprogram: u64,
+        /// Its size in bits, 0 when it is not known.
+        bits: u32,
+    },
+    /// A scope within a subprogram met for the first time.
+    Scope {
+        /// Its address.
+        at: u64,
+        /// Address of the scope around it.
+        parent: u64,
+    },
+    /// An expression met for the first time.
+    Expression {
+        /// Address of the DIExpression.
+        at: u64,
+        /// Operators and their arguments.
+        elements: Vec<u64>,
+    },
+    /// A constant met for the first time.
+    Constant {
+        /// Address of the value.
+        at: u64,
+        /// The code of its type, as in [`InstructionRecord::type_code`].
+        width: u32,
+        /// What it is.
+        kind: ConstantKind,
     },
     /// A function's blocks and instructions.
     Snapshot {
@@ -82,6 +122,29 @@ pub enum Record {
     },
 }
 
+/// A constant that is known by its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConstantKind {
+    /// An integer of at most 64 bits.
+    Integer(u64),
+    /// `undef` or `poison`.
+    Undefined,
+    /// The null pointer.
+    Null,
+}
+
+/// How a variable is described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum VariableKind {
+    /// From here on it has this value.
+    Value = 0,
+    /// It lives at this address throughout.
+    Declare = 1,
+    /// From here on it has this value, which the marked store puts at this address.
+    Assign = 2,
+}
+
 /// What happened to an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -108,14 +171,41 @@ pub enum EventKind {
     Death = 10,
     /// A basic block (not an instruction) was constructed.
     BlockCreate = 11,
+    /// A debug record (not an instruction) was constructed.
+    RecordCreate = 12,
+    /// A debug record was constructed as a copy of `other`.
+    RecordClone = 13,
+    /// A debug record was deleted.
+    RecordDeath = 14,
+    /// Descriptions that named the value now name `other`, an undefined value where it died.
+    Redescribe = 15,
+    /// `salvageDebugInfo` was asked to express the value by others.
+    Salvage = 16,
 }
 
 impl EventKind {
     fn from_u8(value: u8) -> Option<Self> {
         use EventKind::*;
-        [Create, Clone, Move, Remove, Replace, Merge, Drop, SetLocation, ClearLocation, Death, BlockCreate]
-            .into_iter()
-            .find(|k| *k as u8 == value)
+        [
+            Create,
+            Clone,
+            Move,
+            Remove,
+            Replace,
+            Merge,
+            Drop,
+            SetLocation,
+            ClearLocation,
+            Death,
+            BlockCreate,
+            RecordCreate,
+            RecordClone,
+            RecordDeath,
+            Redescribe,
+            Salvage,
+        ]
+        .into_iter()
+        .find(|k| *k as u8 == value)
     }
 }
 
@@ -126,12 +216,23 @@ pub struct FunctionRecord {
     pub at: u64,
     /// Its name.
     pub name: String,
-    /// Whether it has a DISubprogram.
-    pub has_subprogram: bool,
-    /// Arguments without a name, which take the first numbers.
-    pub unnamed_arguments: u32,
+    /// Address of its DISubprogram, 0 for none.
+    pub subprogram: u64,
+    /// Its arguments; those without a name take the first numbers.
+    pub arguments: Vec<ArgumentRecord>,
     /// Its blocks, the entry first; snapshots share those that did not change.
     pub blocks: Vec<Arc<BlockRecord>>,
+}
+
+/// An argument of a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArgumentRecord {
+    /// Its address.
+    pub at: u64,
+    /// Its name, empty when it is numbered.
+    pub name: String,
+    /// The code of its type, as in [`InstructionRecord::type_code`].
+    pub type_code: u32,
 }
 
 /// A basic block.
@@ -166,6 +267,40 @@ pub struct InstructionRecord {
     pub callee: String,
     /// Addresses of its operands.
     pub operands: Vec<u64>,
+    /// The width of an integer result, [`POINTER`] for a pointer, 0 for others and when variables are not watched.
+    pub type_code: u32,
+    /// LLVM-C number of the predicate of an `icmp`.
+    pub predicate: u8,
+    /// Of a `getelementptr`, what each index is multiplied with and the bytes that fields add, where these are known.
+    pub scales: Option<(Vec<u64>, u64)>,
+    /// What a call of `llvm.dbg.*` describes.
+    pub describes: Option<Box<VariableRecord>>,
+    /// The debug records in front of it.
+    pub records: Vec<VariableRecord>,
+}
+
+/// The code of the type of pointers.
+pub const POINTER: u32 = 1 << 24;
+
+/// One description of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariableRecord {
+    /// How it describes.
+    pub kind: VariableKind,
+    /// Address of the record, or of the call.
+    pub at: u64,
+    /// Addresses of the values it names; none where the variable has no value.
+    pub values: Vec<u64>,
+    /// Address of the DILocalVariable.
+    pub variable: u64,
+    /// Address of the DIExpression.
+    pub expression: u64,
+    /// Address of its DILocation.
+    pub location: u64,
+    /// Address of the value that is the variable's address, for [`VariableKind::Assign`]; else 0.
+    pub address: u64,
+    /// Address of the DIAssignID that ties it to its store; else 0.
+    pub mark: u64,
 }
 
 mod tag {
@@ -178,13 +313,27 @@ mod tag {
     pub const PASS_FINISH: u8 = 7;
     pub const PASS_ABANDONED: u8 = 8;
     pub const EVENT: u8 = 9;
+    pub const VARIABLE: u8 = 10;
+    pub const EXPRESSION: u8 = 11;
+    pub const CONSTANT: u8 = 12;
+    pub const SCOPE: u8 = 13;
 }
 
 /// Flags of an instruction.
-mod flag {
+pub(crate) mod flag {
     pub const VOID: u8 = 1;
     pub const NAMED: u8 = 2;
     pub const CALLEE: u8 = 4;
+    /// A type code follows the operands.
+    pub const TYPED: u8 = 8;
+    /// A predicate follows.
+    pub const PREDICATE: u8 = 16;
+    /// Scales follow.
+    pub const SCALES: u8 = 32;
+    /// A description follows.
+    pub const DESCRIBES: u8 = 64;
+    /// Records follow.
+    pub const RECORDS: u8 = 128;
 }
 
 /// Where the body of a block stands.
@@ -295,11 +444,11 @@ impl Encoder {
         self.u8(body::AS_BEFORE);
     }
     /// The head of an instruction; operands follow.
-    pub fn instruction(&mut self, at: u64, opcode: u8, is_void: bool, location: u64, name: &[u8], callee: &[u8]) {
+    pub fn instruction(&mut self, at: u64, opcode: u8, flags: u8, location: u64, name: &[u8], callee: &[u8]) {
         self.address(at);
         let named = if name.is_empty() { 0 } else { flag::NAMED };
         let calls = if callee.is_empty() { 0 } else { flag::CALLEE };
-        self.bytes.extend_from_slice(&[opcode, named | calls | if is_void { flag::VOID } else { 0 }]);
+        self.bytes.extend_from_slice(&[opcode, named | calls | flags]);
         self.location(location);
         for text in [name, callee].into_iter().filter(|t| !t.is_empty()) {
             self.text(text);
@@ -310,6 +459,11 @@ impl Encoder {
         self.bases = Bases::default();
         self.u8(tag::SNAPSHOT);
         self.u32(id);
+    }
+    /// A list of numbers.
+    pub fn numbers(&mut self, numbers: &[u64]) {
+        self.u32(numbers.len() as u32);
+        numbers.iter().for_each(|number| self.u64(*number));
     }
     fn ids(&mut self, ids: &[u32]) {
         self.u32(ids.len() as u32);
@@ -340,7 +494,38 @@ impl Encoder {
                     self.u64(*function);
                 }
             }
-            Record::Location { at, line, column, scope, inlined_at, file } => {
+            Record::Scope { at, parent } => {
+                self.u8(tag::SCOPE);
+                self.u64(*at);
+                self.u64(*parent);
+            }
+            Record::Variable { at, name, line, scope, subprogram, bits } => {
+                self.u8(tag::VARIABLE);
+                self.u64(*at);
+                self.text(name.as_bytes());
+                self.u32(*line);
+                self.u64(*scope);
+                self.u64(*subprogram);
+                self.u32(*bits);
+            }
+            Record::Expression { at, elements } => {
+                self.u8(tag::EXPRESSION);
+                self.u64(*at);
+                self.numbers(elements);
+            }
+            Record::Constant { at, width, kind } => {
+                self.u8(tag::CONSTANT);
+                self.u64(*at);
+                self.u32(*width);
+                let (number, value) = match kind {
+                    ConstantKind::Integer(value) => (0, *value),
+                    ConstantKind::Undefined => (1, 0),
+                    ConstantKind::Null => (2, 0),
+                };
+                self.u8(number);
+                self.u64(value);
+            }
+            Record::Location { at, line, column, scope, inlined_at, file, subprogram } => {
                 self.u8(tag::LOCATION);
                 self.u64(*at);
                 self.u32(*line);
@@ -348,6 +533,7 @@ impl Encoder {
                 self.u64(*scope);
                 self.u64(*inlined_at);
                 self.text(file.as_bytes());
+                self.u64(*subprogram);
             }
             Record::Snapshot { id, function } => {
                 self.snapshot(*id);
@@ -377,8 +563,13 @@ impl Encoder {
     fn function(&mut self, function: &FunctionRecord) {
         self.address(function.at);
         self.text(function.name.as_bytes());
-        self.u8(u8::from(function.has_subprogram));
-        self.u32(function.unnamed_arguments);
+        self.u64(function.subprogram);
+        self.u32(function.arguments.len() as u32);
+        for argument in &function.arguments {
+            self.reference(argument.at);
+            self.text(argument.name.as_bytes());
+            self.u32(argument.type_code);
+        }
         let blocks = self.count();
         self.counted(blocks, function.blocks.len() as u32);
         for block in &function.blocks {
@@ -390,12 +581,58 @@ impl Encoder {
             let instructions = self.count();
             self.counted(instructions, block.instructions.len() as u32);
             for inst in &block.instructions {
-                self.instruction(inst.at, inst.opcode, inst.is_void, inst.location, inst.name.as_bytes(), inst.callee.as_bytes());
-                self.u32(inst.operands.len() as u32);
-                inst.operands.iter().for_each(|o| self.reference(*o));
+                self.whole_instruction(inst);
             }
             self.end_block(block.at);
         }
+    }
+}
+
+impl Encoder {
+    fn whole_instruction(&mut self, inst: &InstructionRecord) {
+        let mut flags = 0;
+        for (given, bit) in [
+            (inst.is_void, flag::VOID),
+            (inst.type_code != 0, flag::TYPED),
+            (inst.predicate != 0, flag::PREDICATE),
+            (inst.scales.is_some(), flag::SCALES),
+            (inst.describes.is_some(), flag::DESCRIBES),
+            (!inst.records.is_empty(), flag::RECORDS),
+        ] {
+            flags |= if given { bit } else { 0 };
+        }
+        self.instruction(inst.at, inst.opcode, flags, inst.location, inst.name.as_bytes(), inst.callee.as_bytes());
+        self.u32(inst.operands.len() as u32);
+        inst.operands.iter().for_each(|o| self.reference(*o));
+        if inst.type_code != 0 {
+            self.u32(inst.type_code);
+        }
+        if inst.predicate != 0 {
+            self.u8(inst.predicate);
+        }
+        if let Some((scales, offset)) = &inst.scales {
+            self.numbers(scales);
+            self.u64(*offset);
+        }
+        if let Some(description) = &inst.describes {
+            self.description(description);
+        }
+        if !inst.records.is_empty() {
+            self.u32(inst.records.len() as u32);
+            inst.records.iter().for_each(|record| self.description(record));
+        }
+    }
+
+    fn description(&mut self, record: &VariableRecord) {
+        self.u8(record.kind as u8);
+        self.reference(record.at);
+        self.u32(record.values.len() as u32);
+        record.values.iter().for_each(|value| self.reference(*value));
+        self.u64(record.variable);
+        self.u64(record.expression);
+        self.location(record.location);
+        self.optional(record.address);
+        self.u64(record.mark);
     }
 }
 
@@ -470,11 +707,13 @@ impl<'a> Decoder<'a> {
 
     fn function(&mut self) -> Option<FunctionRecord> {
         self.bases = Bases::default();
-        let (at, name, has_subprogram, unnamed_arguments) = (self.address()?, self.text()?, self.u8()? != 0, self.u32()?);
+        let (at, name, subprogram) = (self.address()?, self.text()?, self.u64()?);
+        let argument = |d: &mut Self| Some(ArgumentRecord { at: d.reference()?, name: d.text()?, type_code: d.u32()? });
+        let arguments = self.list(argument)?;
         // A function lists a block once; a stream that repeats one could ask for any amount of memory.
         let mut listed = HashSet::new();
         let blocks = self.counted(|d| d.block().filter(|block| listed.insert(block.at)))?;
-        Some(FunctionRecord { at, name, has_subprogram, unnamed_arguments, blocks })
+        Some(FunctionRecord { at, name, subprogram, arguments, blocks })
     }
 
     fn block(&mut self) -> Option<Arc<BlockRecord>> {
@@ -504,7 +743,49 @@ impl<'a> Decoder<'a> {
         let mut text_if = |wanted: u8| if flags & wanted != 0 { self.text() } else { Some(String::new()) };
         let (name, callee) = (text_if(flag::NAMED)?, text_if(flag::CALLEE)?);
         let operands = self.list(Self::reference)?;
-        Some(InstructionRecord { at, opcode, is_void: flags & flag::VOID != 0, location, name, callee, operands })
+        let has = |wanted: u8| flags & wanted != 0;
+        Some(InstructionRecord {
+            at,
+            opcode,
+            is_void: has(flag::VOID),
+            location,
+            name,
+            callee,
+            operands,
+            type_code: if has(flag::TYPED) { self.u32()? } else { 0 },
+            predicate: if has(flag::PREDICATE) { self.u8()? } else { 0 },
+            scales: if has(flag::SCALES) { Some((self.list(Self::u64)?, self.u64()?)) } else { None },
+            describes: if has(flag::DESCRIBES) { Some(Box::new(self.description()?)) } else { None },
+            records: if has(flag::RECORDS) { self.list(Self::description)? } else { Vec::new() },
+        })
+    }
+
+    fn description(&mut self) -> Option<VariableRecord> {
+        let kind = match self.u8()? {
+            0 => VariableKind::Value,
+            1 => VariableKind::Declare,
+            2 => VariableKind::Assign,
+            _ => return None,
+        };
+        Some(VariableRecord {
+            kind,
+            at: self.reference()?,
+            values: self.list(Self::reference)?,
+            variable: self.u64()?,
+            expression: self.u64()?,
+            location: self.location()?,
+            address: self.optional()?,
+            mark: self.u64()?,
+        })
+    }
+
+    fn constant(&mut self) -> Option<ConstantKind> {
+        Some(match (self.u8()?, self.u64()?) {
+            (0, value) => ConstantKind::Integer(value),
+            (1, _) => ConstantKind::Undefined,
+            (2, _) => ConstantKind::Null,
+            _ => return None,
+        })
     }
 
     fn record(&mut self) -> Option<Record> {
@@ -519,7 +800,19 @@ impl<'a> Decoder<'a> {
                 scope: self.u64()?,
                 inlined_at: self.u64()?,
                 file: self.text()?,
+                subprogram: self.u64()?,
             },
+            tag::VARIABLE => Record::Variable {
+                at: self.u64()?,
+                name: self.text()?,
+                line: self.u32()?,
+                scope: self.u64()?,
+                subprogram: self.u64()?,
+                bits: self.u32()?,
+            },
+            tag::SCOPE => Record::Scope { at: self.u64()?, parent: self.u64()? },
+            tag::EXPRESSION => Record::Expression { at: self.u64()?, elements: self.list(Self::u64)? },
+            tag::CONSTANT => Record::Constant { at: self.u64()?, width: self.u32()?, kind: self.constant()? },
             tag::SNAPSHOT => Record::Snapshot { id: self.u32()?, function: self.function()? },
             tag::PASS_START => Record::PassStart { pass: self.text()?, unit: self.text()?, before: self.list(Self::u32)? },
             tag::PASS_FINISH => Record::PassFinish { after: self.list(Self::u32)? },
@@ -545,6 +838,10 @@ impl Iterator for Decoder<'_> {
 mod tests {
     use super::*;
 
+    fn description(at: u64, kind: VariableKind) -> VariableRecord {
+        VariableRecord { kind, at, values: vec![7, 1], variable: 3, expression: 4, location: 9, address: 2, mark: 6 }
+    }
+
     fn sample() -> Vec<Record> {
         let inst = InstructionRecord {
             at: 7,
@@ -553,14 +850,30 @@ mod tests {
             location: 9,
             name: "x".into(),
             operands: vec![1, 2],
+            type_code: 32,
+            predicate: 33,
+            scales: Some((vec![4, 0], 8)),
+            describes: Some(Box::new(description(7, VariableKind::Assign))),
+            records: vec![description(64, VariableKind::Value), description(72, VariableKind::Declare)],
             ..Default::default()
         };
         let block = BlockRecord { at: 5, name: "entry".into(), successors: vec![5], decided: 5, instructions: vec![inst] };
-        let function = FunctionRecord { at: 4, name: "f".into(), has_subprogram: true, unnamed_arguments: 1, blocks: vec![block.into()] };
+        let function = FunctionRecord {
+            at: 4,
+            name: "f".into(),
+            subprogram: 11,
+            arguments: vec![ArgumentRecord { at: 3, name: String::new(), type_code: POINTER }],
+            blocks: vec![block.into()],
+        };
         vec![
             Record::Header { major: 16, library: "libLLVM-16.so.1".into(), losses: vec!["moveAfter".into()] },
             Record::Stack { id: 1, frames: vec![(16, 8)] },
-            Record::Location { at: 9, line: 3, column: 1, scope: 2, inlined_at: 0, file: "a.c".into() },
+            Record::Location { at: 9, line: 3, column: 1, scope: 2, inlined_at: 0, file: "a.c".into(), subprogram: 2 },
+            Record::Variable { at: 3, name: "x".into(), line: 4, scope: 8, subprogram: 2, bits: 32 },
+            Record::Scope { at: 8, parent: 2 },
+            Record::Expression { at: 4, elements: vec![0x23, u64::MAX] },
+            Record::Constant { at: 5, width: 8, kind: ConstantKind::Integer(255) },
+            Record::Constant { at: 6, width: POINTER, kind: ConstantKind::Null },
             Record::Snapshot { id: 1, function },
             Record::PassStart { pass: "LICMPass".into(), unit: "f".into(), before: vec![1] },
             Record::Event { kind: EventKind::Replace, inst: 7, other: 8, stack: 1 },
@@ -614,7 +927,7 @@ mod tests {
         encoder.snapshot(id);
         encoder.address(8);
         encoder.text(b"");
-        encoder.u8(0);
+        encoder.u64(0);
         encoder.u32(0);
         let place = encoder.count();
         encoder.counted(place, blocks);

@@ -14,7 +14,7 @@ fn main() {
     }
     edges.push(vec![0]);
     let mut locations = Locations::default();
-    let line = |line| Location { line, column: 1, scope: 1, inlined_at: None, file: "a.c".into() };
+    let line = |line| Location { line, column: 1, scope: 1, inlined_at: None, file: "a.c".into(), subprogram: 0 };
     let by_block: Vec<_> = (0..edges.len() as u32).map(|b| vec![locations.add(line(b + 1))]).collect();
     let blocks = edges.len();
     let started = Instant::now();

@@ -6,6 +6,9 @@ use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// How the names of files that are looked for end.
+const EXTENSIONS: [&str; 7] = ["ll", "bc", "c", "cpp", "cc", "cxx", "rs"];
+
 /// Files to analyse, and entries that could not be read.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -16,7 +19,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Collects files: those named, and the `.ll`, `.bc` and `.c` files below directories, except those in
+    /// Collects files: those named, and the files of IR, C, C++ and Rust below directories, except those in
     /// directories called `Inputs`, which tests read but do not run.
     pub fn collect(inputs: &[PathBuf]) -> Self {
         let mut batch = Self::default();
@@ -49,7 +52,7 @@ impl Batch {
             let is_dir = path.symlink_metadata().is_ok_and(|m| m.is_dir());
             if is_dir && path.file_name().is_some_and(|n| n != "Inputs") {
                 self.walk(&path);
-            } else if !is_dir && path.extension().is_some_and(|e| e == "ll" || e == "bc" || e == "c") {
+            } else if !is_dir && path.extension().and_then(|e| e.to_str()).is_some_and(|e| EXTENSIONS.contains(&e)) {
                 self.files.push(path);
             }
         }

@@ -5,7 +5,7 @@
 //! very one that the bisection counted. Deliberately absent: any other compiler, and code generation.
 
 use crate::observation::{Observation, ObservationError};
-use crate::report::{Detail, Report, UpdateError};
+use crate::report::{Detail, Report, UpdateError, Watch};
 use crate::runner::{SetupError, find_hook};
 use std::path::{Path, PathBuf};
 use trueline_model::OptLevel;
@@ -89,7 +89,7 @@ fn judge(mut observation: Observation, execution: &Execution<'_>) -> Watched {
     };
     // A run that manipulated nothing is not among the runs, and an earlier one is not the one asked for.
     observation.runs.retain(|run| run.number == last);
-    let report = Report::of(&observation, Detail::default());
+    let report = Report::of(&observation, Detail { watch: Watch::Locations, ..Detail::default() });
     Watched::Judged { pairs: report.pairs, errors: report.errors }
 }
 

@@ -79,6 +79,13 @@ impl Flow {
         Self::by(function, |block, to| block.decided == 0 || block.decided == to)
     }
 
+    /// The flow of a function without the edges that a pass ruled out. A condition that was constant before the pass, as in
+    /// many a test, is not so in general: both of its edges count.
+    pub fn left_by_pass(before: &FunctionRecord, after: &FunctionRecord) -> Self {
+        let given: HashMap<u64, bool> = before.blocks.iter().map(|b| (b.at, b.decided != 0)).collect();
+        Self::by(after, |block, to| block.decided == 0 || block.decided == to || given.get(&block.at) == Some(&true))
+    }
+
     fn by(function: &FunctionRecord, takes: impl Fn(&BlockRecord, u64) -> bool) -> Self {
         let index: HashMap<u64, u32> = function.blocks.iter().enumerate().map(|(i, b)| (b.at, i as u32)).collect();
         let edges = |block: &BlockRecord| {
@@ -127,6 +134,48 @@ impl Flow {
             }
         }
         Self { edges, forward, backward, reachable: state.iter().map(|s| *s != Visit::New).collect(), retreating }
+    }
+
+    /// How many blocks there are.
+    pub fn len(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.edges.is_empty()
+    }
+
+    /// Where a block leads.
+    pub fn successors(&self, block: BlockIndex) -> &[u32] {
+        &self.edges[block.0 as usize]
+    }
+
+    /// The blocks that the entry reaches, each in front of those it leads on to.
+    pub fn reverse_postorder(&self) -> Vec<u32> {
+        let mut seen = vec![false; self.forward.len()];
+        let mut order = Vec::new();
+        let mut stack: Vec<(u32, usize)> = Vec::new();
+        if let Some(entry) = seen.first_mut() {
+            *entry = true;
+            stack.push((0, 0));
+        }
+        while let Some((block, next)) = stack.last_mut() {
+            match self.forward[*block as usize].get(*next).copied() {
+                Some(to) => {
+                    *next += 1;
+                    if !std::mem::replace(&mut seen[to as usize], true) {
+                        stack.push((to, 0));
+                    }
+                }
+                None => {
+                    order.push(*block);
+                    stack.pop();
+                }
+            }
+        }
+        order.reverse();
+        order
     }
 
     /// Whether the entry reaches it.

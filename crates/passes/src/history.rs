@@ -68,6 +68,23 @@ pub struct Life {
     pub writes: Vec<Write>,
     /// Whether it was destroyed.
     pub dead: bool,
+    /// Where it was destroyed.
+    pub death: Option<StackId>,
+    /// The values that took over its uses, by address or by number where they are instructions.
+    pub taken_over_by: Vec<(ValueId, StackId)>,
+    /// Where descriptions of variables stopped naming it, and what they name instead.
+    pub redescribed: Vec<(ValueId, StackId)>,
+    /// Where LLVM was asked to express it by other values.
+    pub salvage_tried: Option<StackId>,
+}
+
+/// A value within one run of a pass: an instruction, or what no pass constructs or destroys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ValueId {
+    /// An instruction.
+    Inst(InstId),
+    /// An argument, a constant or a global, by address.
+    Given(u64),
 }
 
 impl Life {
@@ -82,6 +99,10 @@ impl Life {
             replaced: Vec::new(),
             writes: Vec::new(),
             dead: false,
+            death: None,
+            taken_over_by: Vec::new(),
+            redescribed: Vec::new(),
+            salvage_tried: None,
         }
     }
 }
@@ -100,13 +121,37 @@ pub struct History<'a> {
     pub before_ids: HashMap<u64, InstId>,
     /// Instructions after, by address.
     pub after_ids: HashMap<u64, InstId>,
+    /// Debug records that the pass made, by address.
+    pub new_records: HashMap<u64, RecordBirth>,
+    /// What took over the uses of arguments and globals, by address.
+    pub given_away: HashMap<u64, Vec<(ValueId, StackId)>>,
+    /// Where debug records that were there before were deleted, by address.
+    pub deleted_records: HashMap<u64, StackId>,
+}
+
+/// How a debug record came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordBirth {
+    /// The record that was there before and that it goes back to, by address.
+    pub origin: Option<u64>,
+    /// Where in the pass.
+    pub stack: StackId,
 }
 
 impl<'a> History<'a> {
     /// Follows the events from the snapshots before to those after.
     pub fn follow(run: &'a PassRun, locations: &'a Locations) -> Self {
-        let mut history =
-            Self { run, locations, lives: Vec::new(), new_blocks: HashSet::new(), before_ids: HashMap::new(), after_ids: HashMap::new() };
+        let mut history = Self {
+            run,
+            locations,
+            lives: Vec::new(),
+            new_blocks: HashSet::new(),
+            before_ids: HashMap::new(),
+            after_ids: HashMap::new(),
+            new_records: HashMap::new(),
+            deleted_records: HashMap::new(),
+            given_away: HashMap::new(),
+        };
         for (place, inst) in instructions(&run.before) {
             let id = history.give_birth(Birth::Original);
             let life = &mut history.lives[id.0 as usize];
@@ -140,10 +185,41 @@ impl<'a> History<'a> {
             }
             EventKind::Death => {
                 if let Some(id) = current.remove(&event.inst) {
-                    self.lives[id.0 as usize].dead = true;
+                    let life = &mut self.lives[id.0 as usize];
+                    (life.dead, life.death) = (true, Some(event.stack));
+                }
+            }
+            EventKind::RecordCreate => {
+                self.new_records.insert(event.inst, RecordBirth { origin: None, stack: event.stack });
+            }
+            EventKind::RecordClone => {
+                // A copy of a copy goes back to what was there before.
+                let origin = self.new_records.get(&event.other).map_or(Some(event.other), |birth| birth.origin);
+                self.new_records.insert(event.inst, RecordBirth { origin, stack: event.stack });
+            }
+            EventKind::RecordDeath => {
+                if !self.new_records.contains_key(&event.inst) {
+                    self.deleted_records.entry(event.inst).or_insert(event.stack);
+                }
+            }
+            EventKind::Salvage => {
+                if let Some(id) = known {
+                    self.lives[id.0 as usize].salvage_tried = Some(event.stack);
+                }
+            }
+            EventKind::Redescribe => {
+                let to = current.get(&event.other).map_or(ValueId::Given(event.other), |id| ValueId::Inst(*id));
+                match known {
+                    Some(id) => self.lives[id.0 as usize].redescribed.push((to, event.stack)),
+                    None => self.given_away.entry(event.inst).or_default().push((to, event.stack)),
                 }
             }
             EventKind::Replace => {
+                let to = current.get(&event.other).map_or(ValueId::Given(event.other), |id| ValueId::Inst(*id));
+                match known {
+                    Some(from) => self.lives[from.0 as usize].taken_over_by.push((to, event.stack)),
+                    None => self.given_away.entry(event.inst).or_default().push((to, event.stack)),
+                }
                 // The replaced one is the event's; the life that changes is its replacement's.
                 if let (Some(from), Some(to)) = (known, current.get(&event.other)) {
                     self.lives[to.0 as usize].replaced.push((from, event.stack));
@@ -168,6 +244,16 @@ impl<'a> History<'a> {
                 self.lives[id.0 as usize].writes.push(write);
             }
         }
+    }
+
+    /// The value at an address before the pass.
+    pub fn value_before(&self, at: u64) -> ValueId {
+        self.before_ids.get(&at).map_or(ValueId::Given(at), |id| ValueId::Inst(*id))
+    }
+
+    /// The value at an address after the pass.
+    pub fn value_after(&self, at: u64) -> ValueId {
+        self.after_ids.get(&at).map_or(ValueId::Given(at), |id| ValueId::Inst(*id))
     }
 
     /// The life of an instruction.

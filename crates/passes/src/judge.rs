@@ -101,7 +101,11 @@ struct Function<'a> {
 pub fn judge(history: &History<'_>) -> Vec<Verdict> {
     let provenance = Provenance::of(history);
     let old_flows: Vec<Flow> = history.run.before.iter().map(|f| Flow::of(f)).collect();
-    let new_flows: Vec<Flow> = history.run.after.iter().map(|f| Flow::feasible(f)).collect();
+    let new_flow = |after: &Arc<trueline_llvm_hook::wire::FunctionRecord>| {
+        let before = history.run.before.iter().find(|before| before.at == after.at);
+        before.map_or_else(|| Flow::feasible(after), |before| Flow::left_by_pass(before, after))
+    };
+    let new_flows: Vec<Flow> = history.run.after.iter().map(new_flow).collect();
     let mut functions: HashMap<usize, Function<'_>> = HashMap::new();
     let mut verdicts = Vec::new();
     for pair in find_pairs(history) {

@@ -29,11 +29,13 @@ pub mod rules;
 pub mod runner;
 pub mod site;
 mod skeleton;
+pub mod variables;
 
 pub use batch::Batch;
 pub use execution::{Execution, Watched, analyze_execution, is_code_generation};
 pub use judge::{ErrorKind, Operation};
 pub use pairs::Manipulation;
-pub use report::{Detail, FileReport, Problem, ProblemKind, Report, UpdateError};
+pub use report::{Detail, FileReport, Problem, ProblemKind, Report, UpdateError, Watch};
 pub use rules::Rule;
 pub use runner::{Options, SetupError, analyze_file, analyze_module, find_hook};
+pub use variables::{VariableError, VariableErrorKind, VariableRule};

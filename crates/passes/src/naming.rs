@@ -14,7 +14,7 @@ pub struct Names {
 impl Names {
     /// Names a function as LLVM does: arguments, blocks and results without a name share one counter.
     pub fn of(function: &FunctionRecord) -> Self {
-        let mut next = function.unnamed_arguments;
+        let mut next = 0;
         let mut by_address = HashMap::new();
         let mut give = |at: u64, name: &str| {
             let text = if name.is_empty() {
@@ -25,6 +25,9 @@ impl Names {
             };
             by_address.insert(at, text);
         };
+        for argument in &function.arguments {
+            give(argument.at, &argument.name);
+        }
         for block in &function.blocks {
             give(block.at, &block.name);
             for inst in block.instructions.iter().filter(|i| !i.is_void) {
@@ -37,6 +40,11 @@ impl Names {
     /// The name of a block.
     pub fn block(&self, at: u64) -> &str {
         self.by_address.get(&at).map_or("%?", String::as_str)
+    }
+
+    /// The name of an argument or a result, if it is one of the function.
+    pub fn value(&self, at: u64) -> Option<&str> {
+        self.by_address.get(&at).map(String::as_str)
     }
 
     /// An instruction in short: `%add = add` or `br`.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use trueline_llvm_hook::wire::{Decoder, EventKind, FunctionRecord, Record};
+use trueline_llvm_hook::wire::{ConstantKind, Decoder, EventKind, FunctionRecord, Record};
 
 /// A debug location, equal when a debugger could not tell the difference.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +18,8 @@ pub struct Location {
     pub inlined_at: Option<LocationId>,
     /// The file.
     pub file: Arc<str>,
+    /// The subprogram's identity, 0 where variables were not watched.
+    pub subprogram: u64,
 }
 
 /// The number of a location within one observation.
@@ -106,6 +108,64 @@ pub struct PassRun {
     pub number: usize,
 }
 
+/// A source variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceVariable {
+    /// Its name.
+    pub name: String,
+    /// Its line.
+    pub line: u32,
+    /// The scope's identity.
+    pub scope: u64,
+    /// The subprogram's identity.
+    pub subprogram: u64,
+    /// Its size in bits, 0 when that is not known.
+    pub bits: u32,
+}
+
+/// A constant: the code of its type and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// The code of its type, as the wire has it.
+    pub type_code: u32,
+    /// What it is.
+    pub kind: ConstantKind,
+}
+
+/// What descriptions of variables refer to, by address.
+#[derive(Clone, Debug, Default)]
+pub struct Referents {
+    /// The variables.
+    pub variables: HashMap<u64, SourceVariable>,
+    /// The expressions: operators and their arguments.
+    pub expressions: HashMap<u64, Vec<u64>>,
+    /// The constants.
+    pub constants: HashMap<u64, Constant>,
+    /// The scope around each scope that is no function.
+    pub scopes: HashMap<u64, u64>,
+}
+
+impl Referents {
+    /// Whether a value is known to be undefined.
+    pub fn is_undefined(&self, at: u64) -> bool {
+        self.constants.get(&at).is_some_and(|c| c.kind == ConstantKind::Undefined)
+    }
+
+    /// Whether a variable is in scope at a location: in its own function, or in one that it is inlined into.
+    pub fn is_visible(&self, variable: u64, inlined_at: Option<LocationId>, location: LocationId, locations: &Locations) -> bool {
+        let Some(declared) = self.variables.get(&variable) else { return false };
+        let mut at = Some(location);
+        while let Some(location) = at.map(|id| locations.get(id)) {
+            if location.inlined_at == inlined_at {
+                let around = std::iter::successors(Some(location.scope), |scope| self.scopes.get(scope).copied());
+                return around.into_iter().any(|scope| scope == declared.scope);
+            }
+            at = location.inlined_at;
+        }
+        false
+    }
+}
+
 /// Everything that one run of `opt` showed.
 #[derive(Clone, Debug, Default)]
 pub struct Observation {
@@ -127,6 +187,8 @@ pub struct Observation {
     pub stacks: HashMap<StackId, Vec<(u64, u64)>>,
     /// The locations.
     pub locations: Locations,
+    /// What descriptions of variables refer to.
+    pub referents: Referents,
 }
 
 /// Why a stream tells nothing.
@@ -159,10 +221,16 @@ impl Observation {
                 }
                 Record::Refused(reason) => return Err(ObservationError::Refused(reason)),
                 Record::Stack { id, frames } => drop(seen.stacks.insert(StackId(id), frames)),
-                Record::Location { at, line, column, scope, inlined_at, file } => {
+                Record::Location { at, line, column, scope, inlined_at, file, subprogram } => {
                     let inlined_at = seen.locations.at(inlined_at);
-                    seen.locations.add_at(at, Location { line, column, scope, inlined_at, file: file.into() });
+                    seen.locations.add_at(at, Location { line, column, scope, inlined_at, file: file.into(), subprogram });
                 }
+                Record::Variable { at, name, line, scope, subprogram, bits } => {
+                    seen.referents.variables.insert(at, SourceVariable { name, line, scope, subprogram, bits });
+                }
+                Record::Scope { at, parent } => drop(seen.referents.scopes.insert(at, parent)),
+                Record::Expression { at, elements } => drop(seen.referents.expressions.insert(at, elements)),
+                Record::Constant { at, width, kind } => drop(seen.referents.constants.insert(at, Constant { type_code: width, kind })),
                 Record::Snapshot { id, function } => drop(snapshots.insert(id, Arc::new(function))),
                 Record::PassStart { pass, unit, before } => {
                     let before = list(&before, &snapshots);

@@ -11,6 +11,49 @@ pub const CALLBR: u8 = 67;
 /// `alloca`.
 pub const ALLOCA: u8 = 26;
 
+/// `unreachable`.
+pub const UNREACHABLE: u8 = 7;
+/// `add`.
+pub const ADD: u8 = 8;
+/// `sub`.
+pub const SUB: u8 = 10;
+/// `mul`.
+pub const MUL: u8 = 12;
+/// `udiv`.
+pub const UDIV: u8 = 14;
+/// `sdiv`.
+pub const SDIV: u8 = 15;
+/// `urem`.
+pub const UREM: u8 = 17;
+/// `srem`.
+pub const SREM: u8 = 18;
+/// `shl`, the first of the operations on bits.
+pub const SHL: u8 = 20;
+/// `lshr`.
+pub const LSHR: u8 = 21;
+/// `ashr`.
+pub const ASHR: u8 = 22;
+/// `and`.
+pub const AND: u8 = 23;
+/// `or`.
+pub const OR: u8 = 24;
+/// `xor`, the last of the operations on bits.
+pub const XOR: u8 = 25;
+/// `getelementptr`.
+pub const GETELEMENTPTR: u8 = 29;
+/// `trunc`.
+pub const TRUNC: u8 = 30;
+/// `zext`.
+pub const ZEXT: u8 = 31;
+/// `sext`.
+pub const SEXT: u8 = 32;
+/// `ptrtoint`, the first of the casts that keep the bits.
+pub const PTRTOINT: u8 = 39;
+/// `bitcast`, the last of the casts that keep the bits.
+pub const BITCAST: u8 = 41;
+/// `icmp`.
+pub const ICMP: u8 = 42;
+
 /// Whether it calls something.
 pub fn is_call(opcode: u8) -> bool {
     matches!(opcode, CALL | INVOKE | CALLBR)

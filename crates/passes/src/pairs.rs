@@ -109,7 +109,7 @@ fn moved(history: &History<'_>, life: &Life) -> Option<StackId> {
 }
 
 /// Whether a block was folded into another as a whole: its terminator came along and ends that one now.
-fn folded(history: &History<'_>, before: Place, after: Place) -> bool {
+pub(crate) fn folded(history: &History<'_>, before: Place, after: Place) -> bool {
     let last = |functions: &[Arc<FunctionRecord>], place: Place| {
         functions[place.function].blocks[place.block.0 as usize].instructions.last().map(|i| i.at)
     };

@@ -9,6 +9,7 @@ use crate::picture::Picture;
 use crate::rules::Rule;
 use crate::site::{Site, Symbols};
 use crate::skeleton::skeleton;
+use crate::variables::{self, Described, VariableCount, VariableError, judge_variables};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -96,6 +97,8 @@ pub struct PassCount {
     pub errors: usize,
     /// Differences that a rule allows.
     pub hidden: usize,
+    /// Counts of variables.
+    pub variables: VariableCount,
 }
 
 /// What one run of `opt` showed.
@@ -111,6 +114,14 @@ pub struct Report {
     pub errors: Vec<UpdateError>,
     /// What rules hid, by place.
     pub hidden: Vec<UpdateError>,
+    /// Wrong descriptions of variables by place.
+    pub variable_errors: Vec<VariableError>,
+    /// What rules hid of these, by place.
+    pub variable_hidden: Vec<VariableError>,
+    /// Counts of variables.
+    pub variables: VariableCount,
+    /// How many differences each rule allowed.
+    pub by_rule: BTreeMap<String, usize>,
     /// Counts by pass.
     pub by_pass: BTreeMap<String, PassCount>,
     /// What could not be observed.
@@ -124,6 +135,32 @@ pub struct Detail {
     pub hidden: bool,
     /// Keep the control-flow graphs.
     pub pictures: bool,
+    /// What is judged.
+    pub watch: Watch,
+}
+
+/// What of a pass is watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Watch {
+    /// Locations and variables.
+    #[default]
+    Everything,
+    /// Locations of instructions only.
+    Locations,
+    /// Descriptions of variables only.
+    Variables,
+}
+
+impl Watch {
+    /// Whether variables are watched.
+    pub fn variables(self) -> bool {
+        self != Watch::Locations
+    }
+
+    /// Whether locations are watched.
+    pub fn locations(self) -> bool {
+        self != Watch::Variables
+    }
 }
 
 impl Report {
@@ -134,7 +171,11 @@ impl Report {
             Self { major: observation.major, passes_run: observation.passes_run, losses: observation.losses.clone(), ..Self::default() };
         for run in &observation.runs {
             let history = History::follow(run, &observation.locations);
-            let verdicts = judge(&history);
+            let verdicts = if detail.watch.locations() { judge(&history) } else { Vec::new() };
+            report.count_rules(verdicts.iter().filter_map(|v| v.hidden_by).map(Rule::name));
+            if detail.watch.variables() {
+                report.add_variables(observation, &history, &symbols, detail);
+            }
             let count = report.by_pass.entry(run.pass.clone()).or_default();
             count.runs += 1;
             count.pairs += verdicts.len();
@@ -146,6 +187,33 @@ impl Report {
             told.for_each(|verdict| report.add(view.error(verdict, detail)));
         }
         report
+    }
+
+    fn count_rules<'r>(&mut self, names: impl Iterator<Item = &'r str>) {
+        names.for_each(|name| *self.by_rule.entry(name.to_owned()).or_default() += 1);
+    }
+
+    fn add_variables(&mut self, observation: &Observation, history: &History<'_>, symbols: &Symbols, detail: Detail) {
+        let described = Described::of(history, &observation.referents);
+        let judged = judge_variables(history, &observation.referents, &described, observation.major);
+        let hidden = judged.verdicts.iter().filter(|v| v.hidden_by.is_some()).count();
+        let errors = judged.verdicts.len() - hidden;
+        let count = VariableCount { compared: judged.compared, reshaped: judged.reshaped, errors, hidden };
+        self.variables.add(count);
+        self.by_pass.entry(history.run.pass.clone()).or_default().variables.add(count);
+        self.count_rules(judged.verdicts.iter().filter_map(|v| v.hidden_by).map(variables::VariableRule::name));
+        let view = variables::report::View { observation, history, described: &described, symbols };
+        for verdict in judged.verdicts.iter().filter(|v| v.hidden_by.is_none() || detail.hidden) {
+            self.add_variable(view.error(verdict));
+        }
+    }
+
+    fn add_variable(&mut self, error: VariableError) {
+        let list = if error.hidden_by.is_some() { &mut self.variable_hidden } else { &mut self.variable_errors };
+        match list.iter_mut().find(|other| other.is_like(&error)) {
+            Some(other) => other.instances += error.instances,
+            None => list.push(error),
+        }
     }
 
     fn add(&mut self, error: UpdateError) {
@@ -172,7 +240,13 @@ impl Report {
             mine.pairs += count.pairs;
             mine.errors += count.errors;
             mine.hidden += count.hidden;
+            mine.variables.add(count.variables);
         }
+        self.variables.add(other.variables);
+        for (rule, count) in other.by_rule {
+            *self.by_rule.entry(rule).or_default() += count;
+        }
+        other.variable_errors.into_iter().chain(other.variable_hidden).for_each(|error| self.add_variable(error));
         self.losses.extend(other.losses.into_iter().filter(|l| !self.losses.contains(l)).collect::<Vec<_>>());
         other.errors.into_iter().chain(other.hidden).for_each(|error| self.add(error));
     }
@@ -260,6 +334,8 @@ pub struct FileReport {
     /// The findings.
     #[serde(flatten)]
     pub report: Report,
+    /// How many of its commands could be analysed.
+    pub analysed: usize,
     /// What went wrong, in words.
     pub problems: Vec<Problem>,
 }
@@ -296,7 +372,14 @@ pub enum ProblemKind {
 impl FileReport {
     /// An empty report.
     pub fn new(file: &Path, tool: &str) -> Self {
-        Self { file: file.to_owned(), tool: tool.to_owned(), pass: String::new(), report: Report::default(), problems: Vec::new() }
+        Self {
+            file: file.to_owned(),
+            tool: tool.to_owned(),
+            pass: String::new(),
+            report: Report::default(),
+            analysed: 0,
+            problems: Vec::new(),
+        }
     }
 
     /// Adds a problem.

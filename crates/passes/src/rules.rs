@@ -69,7 +69,7 @@ impl Rule {
     pub fn reason(self) -> &'static str {
         match self {
             Rule::ExplicitDrop => {
-                "the pass dropped the location explicitly, which the guide asks for where a path may not have passed the source"
+                "the pass dropped the location explicitly, and the instruction is not always executed together with its source"
             }
             Rule::LeftItsBlock => {
                 "a location need only be preserved while the instruction stays in its block or in one that is always executed with it"
@@ -116,7 +116,11 @@ fn dropped_on_purpose(case: &Case<'_, '_>) -> bool {
         Birth::Cloned(from, _) => case.history.life(from).location_before.is_some(),
         Birth::Created(_) | Birth::Unseen => false,
     };
-    brought_one || writes.contains(&Write::Drop) || writes.last() == Some(&Write::Clear)
+    // One that was moved or cloned to where it is always executed with its source had nothing to drop.
+    if brought_one {
+        return !in_a_sources_block(case);
+    }
+    writes.contains(&Write::Drop) || writes.last() == Some(&Write::Clear)
 }
 
 fn merge_has_a_line(case: &Case<'_, '_>) -> bool {

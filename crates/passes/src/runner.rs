@@ -1,9 +1,9 @@
 //! Runs `opt` with the hook library on a file: lit tests by their RUN lines, plain IR by the given passes,
-//! C files through clang and the level's whole pipeline.
+//! C, C++ and Rust files through their compiler and the level's whole pipeline.
 
 use crate::lit::{self, OptCommand};
 use crate::observation::{Observation, ObservationError, PassRun};
-use crate::report::{Detail, FileReport, ProblemKind, Report};
+use crate::report::{Detail, FileReport, ProblemKind, Report, Watch};
 use std::path::{Path, PathBuf};
 use trueline_model::OptLevel;
 use trueline_toolchain::{Exit, Job, Limits, Outcome, Scratch, Tool, find_compiler};
@@ -17,7 +17,7 @@ pub struct Options {
     pub hook: PathBuf,
     /// Passes to run instead of what a file asks for, in `opt -passes=` syntax.
     pub passes: Option<String>,
-    /// The compiler of C files; `None` for the clang of `opt`'s version.
+    /// The compiler of source files; `None` for the clang of `opt`'s version, or rustc.
     pub cc: Option<String>,
     /// The level whose pipeline C files go through.
     pub level: OptLevel,
@@ -88,16 +88,36 @@ pub fn analyze_file(file: &Path, options: &Options) -> FileReport {
             return report;
         }
     };
-    let Some((module, commands)) = prepare(file, options, &scratch, &mut report) else { return report };
+    let Some(Prepared { modules, commands }) = prepare(file, options, &scratch, &mut report) else { return report };
     report.pass = commands.iter().map(OptCommand::pipeline).collect::<Vec<_>>().join(" ; ");
     for command in &commands {
-        run_command(&module, command, options, &scratch, &mut report);
+        for module in &modules {
+            run_command(module, command, options, &scratch, &mut report);
+        }
     }
     report
 }
 
+/// What is to be run.
+struct Prepared {
+    modules: Vec<Module>,
+    commands: Vec<OptCommand>,
+}
+
+/// A module, and what of it is judged.
+struct Module {
+    path: PathBuf,
+    watch: Watch,
+}
+
+impl Prepared {
+    fn one(path: PathBuf, watch: Watch, commands: Vec<OptCommand>) -> Self {
+        Self { modules: vec![Module { path, watch }], commands }
+    }
+}
+
 /// Turns a file into a module with locations and the commands to run on it.
-fn prepare(file: &Path, options: &Options, scratch: &Scratch, report: &mut FileReport) -> Option<(PathBuf, Vec<OptCommand>)> {
+fn prepare(file: &Path, options: &Options, scratch: &Scratch, report: &mut FileReport) -> Option<Prepared> {
     let bytes = match std::fs::read(file) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -105,6 +125,7 @@ fn prepare(file: &Path, options: &Options, scratch: &Scratch, report: &mut FileR
             return None;
         }
     };
+    let watch = options.detail.watch;
     let given = options.passes.as_ref().map(|p| vec![OptCommand { args: vec![format!("-passes={p}")] }]);
     // clang's levels that `opt` has no name for run the pipelines of these.
     let level = match options.level {
@@ -113,9 +134,9 @@ fn prepare(file: &Path, options: &Options, scratch: &Scratch, report: &mut FileR
         other => other.flag().trim_start_matches('-'),
     };
     let whole = || vec![OptCommand { args: vec![format!("-passes=default<{level}>")] }];
-    if file.extension().is_some_and(|e| e == "c") {
-        let module = compile(file, options, scratch, report)?;
-        return Some((module, given.unwrap_or_else(whole)));
+    if let Some(source) = Source::of(file) {
+        let module = compile(file, source, options, scratch, report)?;
+        return Some(Prepared::one(module, watch, given.unwrap_or_else(whole)));
     }
     let text = String::from_utf8_lossy(&bytes);
     let runs = lit::read(&text, file);
@@ -132,20 +153,54 @@ fn prepare(file: &Path, options: &Options, scratch: &Scratch, report: &mut FileR
         commands.iter_mut().for_each(|command| command.args.push(flag.clone()));
     }
     if text.contains("!llvm.dbg.cu") {
-        return Some((file.to_owned(), commands));
+        return Some(Prepared::one(file.to_owned(), watch, commands));
     }
-    let located = scratch.join("located.bc");
-    let debugify = job.args(["-passes=debugify", "-debugify-level=locations", "-o"]).arg(&located).arg(file);
-    let outcome = run(debugify, &options.limits, report)?;
-    if !outcome.success() {
-        failed(&outcome, file, None, report);
-        return None;
+    // Made-up variables keep some passes from what they would do without them, so locations are looked at without.
+    let mut modules = Vec::new();
+    for (level, part) in [("locations", Watch::Locations), ("location+variables", Watch::Variables)] {
+        if watch != Watch::Everything && watch != part {
+            continue;
+        }
+        let path = scratch.join(format!("{level}.bc"));
+        let debugify = job.clone().arg("-passes=debugify").arg(format!("-debugify-level={level}")).arg("-o").arg(&path).arg(file);
+        let outcome = run(debugify, &options.limits, report)?;
+        if outcome.success() {
+            modules.push(Module { path, watch: part });
+        } else if modules.is_empty() {
+            failed(&outcome, file, None, report);
+            return None;
+        } else {
+            // Values of scalable types have no size that a variable could have, and LLVM gives up on them.
+            report.report.losses.push("variables of some files: debugify cannot make variables of scalable types".to_owned());
+        }
     }
-    Some((located, commands))
+    Some(Prepared { modules, commands })
 }
 
-fn compile(file: &Path, options: &Options, scratch: &Scratch, report: &mut FileReport) -> Option<PathBuf> {
-    let name = options.cc.clone().unwrap_or_else(|| format!("clang-{}", options.opt.major()));
+/// A source file that is compiled first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    C,
+    Cpp,
+    Rust,
+}
+
+impl Source {
+    fn of(file: &Path) -> Option<Self> {
+        match file.extension()?.to_str()? {
+            "c" => Some(Source::C),
+            "cpp" | "cc" | "cxx" => Some(Source::Cpp),
+            "rs" => Some(Source::Rust),
+            _ => None,
+        }
+    }
+}
+
+fn compile(file: &Path, source: Source, options: &Options, scratch: &Scratch, report: &mut FileReport) -> Option<PathBuf> {
+    let name = options.cc.clone().unwrap_or_else(|| match source {
+        Source::Rust => "rustc".to_owned(),
+        Source::C | Source::Cpp => format!("clang-{}", options.opt.major()),
+    });
     let compiler = match find_compiler(&name) {
         Ok(compiler) => compiler,
         Err(error) => {
@@ -156,8 +211,16 @@ fn compile(file: &Path, options: &Options, scratch: &Scratch, report: &mut FileR
     let module = scratch.join("module.bc");
     // The level decides what the front end emits for the optimizer, which itself is kept from running.
     let level = if options.level == OptLevel::O0 { "-O1" } else { options.level.flag() };
-    let job = compiler.job().args(["-g", level, "-w", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c"]).args(&options.cflags);
-    let outcome = run(job.arg(file).arg("-o").arg(&module), &options.limits, report)?;
+    let job = match source {
+        // The driver of C compiles C++ as well; nothing is linked.
+        Source::C | Source::Cpp => compiler.job().args(["-g", level, "-w", "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c"]),
+        Source::Rust => {
+            let args =
+                ["-g", "-Copt-level=2", "-Ccodegen-units=1", "-Cno-prepopulate-passes", "-Awarnings", "--crate-type=lib", "--emit=llvm-bc"];
+            compiler.job().args(args)
+        }
+    };
+    let outcome = run(job.args(&options.cflags).arg(file).arg("-o").arg(&module), &options.limits, report)?;
     if !outcome.success() {
         failed(&outcome, file, None, report);
         return None;
@@ -175,12 +238,14 @@ fn run(job: Job, limits: &Limits, report: &mut FileReport) -> Option<Outcome> {
     }
 }
 
-fn run_command(module: &Path, command: &OptCommand, options: &Options, scratch: &Scratch, report: &mut FileReport) {
+fn run_command(module: &Module, command: &OptCommand, options: &Options, scratch: &Scratch, report: &mut FileReport) {
     let events = scratch.join("events");
     trueline_llvm_hook::remove_stream(&events);
-    let job = |output: &[&str]| options.opt.job().args(&command.args).args(output).arg(module);
+    let job = |output: &[&str]| options.opt.job().args(&command.args).args(output).arg(&module.path);
     let output: &[&str] = if options.compare_output { &["-S", "-o", "-"] } else { &["-disable-output"] };
     let watched = job(output).env("LD_PRELOAD", &options.hook).env(trueline_llvm_hook::OUTPUT_VARIABLE, &events);
+    let detail = Detail { watch: module.watch, ..options.detail };
+    let watched = if detail.watch.variables() { watched.env(trueline_llvm_hook::VARIABLES_VARIABLE, "1") } else { watched };
     let Some(outcome) = run(watched, &options.limits, report) else { return };
     let observation = Observation::read(&trueline_llvm_hook::read_stream(&events));
     if !outcome.success() {
@@ -194,7 +259,16 @@ fn run_command(module: &Path, command: &OptCommand, options: &Options, scratch: 
         report.problem(ProblemKind::Disturbed, format!("`opt {}` prints something else with the hooks", command.pipeline()));
     }
     match observation {
-        Ok(observation) => report.report.absorb(Report::of(&observation, options.detail)),
+        Ok(observation) => {
+            report.analysed += 1;
+            let mut found = Report::of(&observation, detail);
+            // A second look at the same passes is not counted again.
+            if options.detail.watch == Watch::Everything && module.watch == Watch::Variables {
+                found.passes_run = 0;
+                found.by_pass.values_mut().for_each(|count| count.runs = 0);
+            }
+            report.report.absorb(found);
+        }
         Err(error @ (ObservationError::Silent | ObservationError::Refused(_))) => {
             report.problem(ProblemKind::Unobservable, format!("{}: {error}", options.opt.path.display()));
         }

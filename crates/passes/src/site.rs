@@ -128,9 +128,13 @@ impl Site {
 /// Whether a function belongs to LLVM's IR library: constructors, builders, lists.
 fn is_ir_library(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("llvm::") else { return name.starts_with("LLVM") };
+    // What every pass calls to have a value expressed by others is not where it decided to.
+    if rest.starts_with("salvageDebugInfo") {
+        return true;
+    }
     let class = rest.split(['<', ':']).next().unwrap_or("");
     let is_member = rest.contains("::");
-    const CLASSES: [&str; 14] = [
+    const CLASSES: [&str; 18] = [
         "Instruction",
         "BinaryOperator",
         "UnaryOperator",
@@ -145,6 +149,10 @@ fn is_ir_library(name: &str) -> bool {
         "BasicBlock",
         "MetadataTracking",
         "DebugLoc",
+        "DbgMarker",
+        "DbgRecord",
+        "DbgVariableRecord",
+        "ValueAsMetadata",
     ];
     is_member
         && (CLASSES.contains(&class)

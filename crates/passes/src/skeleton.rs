@@ -24,6 +24,11 @@ pub fn skeleton(expected: Operation, dst: &InstructionView, srcs: &[InstructionV
     }
 }
 
+/// The skeleton of an update that is given in words.
+pub fn at(site: &Site, update: &str) -> String {
+    format!("After {} ({}) {update}", site.function, place(site))
+}
+
 /// Where the call is: its line where that is known, otherwise its address in the library, with the file if that is.
 fn place(site: &Site) -> String {
     match (&site.file, site.line) {

@@ -28,7 +28,7 @@ fn function(blocks: Vec<BlockRecord>) -> Vec<Arc<FunctionRecord>> {
     vec![Arc::new(FunctionRecord {
         at: 1,
         name: "f".into(),
-        has_subprogram: true,
+        subprogram: 1,
         blocks: blocks.into_iter().map(Arc::new).collect(),
         ..Default::default()
     })]
@@ -42,7 +42,8 @@ fn event(kind: EventKind, inst: u64, other: u64) -> Event {
 fn locations() -> Locations {
     let mut locations = Locations::default();
     for line in 0..100 {
-        locations.add_at(1000 + u64::from(line), Location { line, column: 1, scope: 1, inlined_at: None, file: "a.c".into() });
+        locations
+            .add_at(1000 + u64::from(line), Location { line, column: 1, scope: 1, inlined_at: None, file: "a.c".into(), subprogram: 0 });
     }
     locations
 }

@@ -1,4 +1,4 @@
-//! `trueline passes`: wrong debug-location updates inside LLVM, found on a stock `opt`.
+//! `trueline passes`: wrong updates of debug locations and variables inside LLVM, found on a stock `opt`.
 
 use crate::exit::Ending;
 use crate::style::plural;
@@ -9,13 +9,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 use trueline_model::OptLevel;
 use trueline_passes::report::InstructionView;
-use trueline_passes::{Batch, Detail, ErrorKind, FileReport, Operation, Options, ProblemKind, UpdateError, find_hook, page};
+use trueline_passes::{
+    Batch, Detail, ErrorKind, FileReport, Operation, Options, ProblemKind, UpdateError, VariableError, VariableErrorKind, Watch, find_hook,
+    page,
+};
 use trueline_toolchain::{Limits, ToolKind, find_tool};
 
-/// Find LLVM passes that update debug locations wrongly, by watching an unmodified `opt`.
+/// Find LLVM passes that update debug locations or variables wrongly, by watching an unmodified `opt`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// LLVM IR (.ll, .bc), lit tests (their RUN lines are followed), C files, or directories of these.
+    /// LLVM IR (.ll, .bc), lit tests (their RUN lines are followed), C, C++ and Rust files, or directories of these.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     /// The `opt` to watch: a name or a path. Without it, the plain `opt`, or the newest versioned one.
@@ -24,7 +27,7 @@ pub struct Args {
     /// Run these passes (in `opt -passes=` syntax) instead of what the file asks for.
     #[arg(long, value_name = "PASSES")]
     passes: Option<String>,
-    /// The compiler of C files. Without it, the clang of the version of `opt`.
+    /// The compiler of source files. Without it, the clang of the version of `opt`, or rustc.
     #[arg(long)]
     cc: Option<String>,
     /// The level whose pipeline C files and IR without RUN lines go through.
@@ -33,6 +36,9 @@ pub struct Args {
     /// A flag for the compilation of C files.
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     cflags: Vec<String>,
+    /// Watch only the locations of instructions, or only the variables.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    only: Option<Only>,
     /// Show what rules hid, too.
     #[arg(long)]
     all: bool,
@@ -48,6 +54,15 @@ pub struct Args {
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
+}
+
+/// What `--only` asks for.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Only {
+    /// Locations of instructions.
+    Locations,
+    /// Descriptions of variables.
+    Variables,
 }
 
 /// What `trueline passes --json` prints.
@@ -69,7 +84,15 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         level: args.opt,
         cflags: args.cflags,
         limits: Limits::seconds(args.timeout),
-        detail: Detail { hidden: args.all, pictures: args.html.is_some() },
+        detail: Detail {
+            hidden: args.all,
+            pictures: args.html.is_some(),
+            watch: match args.only {
+                None => Watch::Everything,
+                Some(Only::Locations) => Watch::Locations,
+                Some(Only::Variables) => Watch::Variables,
+            },
+        },
         compare_output: args.verify_output,
     };
     let batch = Batch::collect(&args.inputs);
@@ -96,15 +119,15 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 /// Something found, nothing found, or nothing that could be looked at: the last is an error.
 fn ending(reports: &[FileReport]) -> anyhow::Result<Ending> {
     let serious = |r: &&FileReport| r.problems.iter().any(|p| p.kind != ProblemKind::Skipped);
-    if reports.iter().any(|r| !r.report.errors.is_empty()) {
+    if reports.iter().any(|r| !r.report.errors.is_empty() || !r.report.variable_errors.is_empty()) {
         return Ok(Ending::Found);
     }
     match reports.iter().find(serious) {
-        Some(_) if reports.iter().all(|r| !r.problems.is_empty()) => {
+        Some(_) if reports.iter().all(|r| r.analysed == 0) => {
             let first = reports.iter().flat_map(|r| &r.problems).find(|p| p.kind != ProblemKind::Skipped);
             anyhow::bail!("no file could be analysed; the first problem: {}", first.map_or("", |p| p.message.as_str()))
         }
-        _ if reports.is_empty() => anyhow::bail!("no .ll, .bc or .c file among the inputs"),
+        _ if reports.is_empty() => anyhow::bail!("no file of IR (.ll, .bc), C, C++ or Rust among the inputs"),
         _ => Ok(Ending::Clean),
     }
 }
@@ -117,21 +140,44 @@ fn print_reports(reports: &[FileReport], options: &Options, started: Instant) {
         for error in report.report.errors.iter().chain(&report.report.hidden) {
             print_error(report, error);
         }
+        for error in report.report.variable_errors.iter().chain(&report.report.variable_hidden) {
+            print_variable_error(report, error);
+        }
     }
-    let sum = |count: fn(&FileReport) -> usize| reports.iter().map(count).sum::<usize>();
-    println!(
-        "{} at {}, {} in {} · opt {} · {:.1} s",
-        plural(sum(|r| r.report.errors.iter().map(|e| e.instances).sum()), "wrong update"),
-        plural(places(reports), "place"),
-        plural(sum(|r| r.report.pairs), "pair"),
-        plural(reports.len(), "file"),
-        options.opt.version,
-        started.elapsed().as_secs_f64()
-    );
+    print_totals(reports, options.detail.watch);
+    println!("{} · opt {} · {:.1} s", plural(reports.len(), "file"), options.opt.version, started.elapsed().as_secs_f64());
     let mut losses: Vec<&String> = reports.iter().flat_map(|r| &r.report.losses).collect();
     losses.sort();
     losses.dedup();
     losses.iter().for_each(|loss| eprintln!("not observed: {loss}"));
+}
+
+/// What was judged and found, a line each for locations and variables, and what each rule hid.
+fn print_totals(reports: &[FileReport], watch: Watch) {
+    let sum = |count: fn(&FileReport) -> usize| reports.iter().map(count).sum::<usize>();
+    if watch.locations() {
+        let wrong = plural(sum(|r| r.report.errors.iter().map(|e| e.instances).sum()), "wrong update");
+        println!("{wrong} of locations at {}, {}", plural(places(reports), "place"), plural(sum(|r| r.report.pairs), "pair"));
+    }
+    if watch.variables() {
+        let all = reports.iter().flat_map(|r| &r.report.variable_errors);
+        let at: std::collections::BTreeSet<_> = all.map(|e| (&e.pass, &e.site.function, e.site.address)).collect();
+        println!(
+            "{} of variables at {}, {} compared, {} in other pieces than before and not compared",
+            plural(sum(|r| r.report.variables.errors), "wrong description"),
+            plural(at.len(), "place"),
+            sum(|r| r.report.variables.compared),
+            sum(|r| r.report.variables.reshaped)
+        );
+    }
+    let mut hidden: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for (rule, count) in reports.iter().flat_map(|r| &r.report.by_rule) {
+        *hidden.entry(rule).or_default() += count;
+    }
+    if !hidden.is_empty() {
+        let list: Vec<String> = hidden.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
+        println!("allowed by rules: {}", list.join(", "));
+    }
 }
 
 /// Distinct places in LLVM over all files.
@@ -163,6 +209,37 @@ fn print_error(report: &FileReport, error: &UpdateError) {
     println!("  operation    expected {}, observed {} ({manipulation})", operation(error.expected), operation(error.observed));
     if let Some(evidence) = &error.evidence {
         println!("  evidence     {}", evidence.sentence());
+    }
+    println!("  site         {}", error.site.chain.join(" → "));
+    println!("  skeleton     {}", error.skeleton);
+    if let Some(rule) = error.hidden_by {
+        println!("  rule         {}: {} (LLVM's guide: {})", rule.name(), rule.reason(), rule.section());
+    }
+    if error.instances > 1 {
+        println!("  instances    {}", error.instances);
+    }
+    println!();
+}
+
+fn print_variable_error(report: &FileReport, error: &VariableError) {
+    let head = match (error.hidden_by, error.kind) {
+        (Some(_), _) => "HIDDEN   ",
+        (None, VariableErrorKind::Lost) => "LOST     ",
+        (None, VariableErrorKind::Stale) => "STALE    ",
+        (None, VariableErrorKind::Wrong) => "WRONG    ",
+        (None, VariableErrorKind::Misplaced) => "MISPLACED",
+    };
+    let piece = error.fragment.map_or_else(String::new, |(offset, size)| format!(", bits {offset} to {}", offset + size));
+    println!("{head} {} · {} · {}", error.pass, error.function, report.file.display());
+    println!("  variable     {}{piece}, declared on line {}", error.variable, error.line);
+    if let Some(point) = &error.point {
+        println!("  at           {}", place_of(point));
+    }
+    error.before.iter().for_each(|text| println!("  before       {text}"));
+    error.after.iter().for_each(|text| println!("  after        {text}"));
+    println!("  evidence     {}", error.evidence);
+    if let Some(numbers) = &error.counterexample {
+        println!("  numbers      {numbers}");
     }
     println!("  site         {}", error.site.chain.join(" → "));
     println!("  skeleton     {}", error.skeleton);

@@ -1,0 +1,24 @@
+//! What a pass does to the descriptions of source variables: `llvm.dbg.*` calls and debug records.
+//!
+//! [`defs`] collects the descriptions on both sides of a pass and ties them, [`reach`] says which of them holds at which
+//! instruction, [`dominance`] which values exist there, [`meaning`] what values and expressions compute, [`judge`] compares, [`recovery`] finds what a lost
+//! value could be described by, [`proof`] asks a solver,
+//! [`rules`] leave out what LLVM's guide allows, and [`report`] groups by the place in LLVM.
+//!
+//! Only instructions that stay where they are through the pass are points of comparison, and a variable that is described in
+//! pieces is compared piece by piece where both sides have the same pieces. Deliberately absent: what memory holds. A
+//! variable that is declared at an address is only followed as long as that address is described.
+
+pub mod defs;
+pub mod dominance;
+pub mod judge;
+pub mod meaning;
+pub mod proof;
+pub mod reach;
+pub mod recovery;
+pub mod report;
+pub mod rules;
+
+pub use judge::{Described, VariableErrorKind, VariableVerdict, judge_variables};
+pub use report::{VariableCount, VariableError};
+pub use rules::VariableRule;

@@ -1,0 +1,85 @@
+//! What LLVM's own guide allows to happen to variables is not an error. Each rule says which section it follows; `--all` shows
+//! what each one hid.
+
+use super::judge::{Function, VariableErrorKind, VariableVerdict};
+use super::recovery::Means;
+use crate::history::ValueId;
+use serde::Serialize;
+
+/// A reason why a changed description is no error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VariableRule {
+    /// LLVM was asked to express the dying value and declined.
+    SalvageTried,
+    /// The instruction stays and computes something else now.
+    RewrittenInPlace,
+    /// The block that assigned the variable was removed as a whole.
+    AssignmentRemoved,
+}
+
+impl VariableRule {
+    /// All rules.
+    pub const ALL: [VariableRule; 3] = [VariableRule::SalvageTried, VariableRule::RewrittenInPlace, VariableRule::AssignmentRemoved];
+
+    /// Its name, as `--all` prints it.
+    pub fn name(self) -> &'static str {
+        match self {
+            VariableRule::SalvageTried => "salvage-tried",
+            VariableRule::RewrittenInPlace => "rewritten-in-place",
+            VariableRule::AssignmentRemoved => "assignment-removed",
+        }
+    }
+
+    /// The section of LLVM's "How to Update Debug Info" it follows.
+    pub fn section(self) -> &'static str {
+        match self {
+            VariableRule::SalvageTried | VariableRule::RewrittenInPlace | VariableRule::AssignmentRemoved => {
+                "Deleting an IR-level Instruction"
+            }
+        }
+    }
+
+    /// What it allows, in a sentence.
+    pub fn reason(self) -> &'static str {
+        match self {
+            VariableRule::SalvageTried => {
+                "the pass asked LLVM to salvage the value before deleting it, which is all that the guide asks of it"
+            }
+            VariableRule::RewrittenInPlace => {
+                "the instruction is there and computes something else now, so that describing the variable by it would be wrong"
+            }
+            VariableRule::AssignmentRemoved => "the block that assigned the variable was removed as a whole, and its description with it",
+        }
+    }
+}
+
+/// The rule that allows what a verdict found.
+pub fn apply(function: &Function<'_, '_>, verdict: &VariableVerdict) -> Option<VariableRule> {
+    if verdict.kind != VariableErrorKind::Lost {
+        return None;
+    }
+    let recovery = verdict.recovery.as_ref()?;
+    let tried = |value: ValueId| matches!(value, ValueId::Inst(id) if function.history.life(id).salvage_tried.is_some());
+    if recovery.by == Means::Expression && tried(recovery.value) {
+        return Some(VariableRule::SalvageTried);
+    }
+    // Descriptions followed to the value that took its place, and were taken from it afterwards: it had changed by then.
+    let followed = |value: ValueId| match value {
+        ValueId::Inst(id) => function.history.life(id).redescribed.iter().any(|(to, _)| recovery.live.contains(to)),
+        ValueId::Given(_) => false,
+    };
+    if recovery.by == Means::Heir && followed(recovery.value) {
+        return Some(VariableRule::RewrittenInPlace);
+    }
+    let stays = |value: ValueId| matches!(value, ValueId::Inst(id) if function.history.life(id).after.is_some());
+    if recovery.by == Means::Expression && stays(recovery.value) {
+        return Some(VariableRule::RewrittenInPlace);
+    }
+    let assigned = verdict.before.iter().flatten().map(|id| function.described.before.get(*id).place);
+    let removed = |place: crate::history::Place| {
+        let block = function.history.block_before(place);
+        !function.history.run.after[function.after].blocks.iter().any(|b| b.at == block)
+    };
+    assigned.into_iter().all(removed).then_some(VariableRule::AssignmentRemoved)
+}

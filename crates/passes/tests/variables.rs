@@ -1,0 +1,340 @@
+//! What happens to variables: one test per kind of error, with what must not be reported beside it.
+//!
+//! Passes of LLVM make some of these errors, and small modules show them on a stock `opt`; the others are made up as what the
+//! hooks would have seen.
+
+use std::path::Path;
+use std::sync::Arc;
+use trueline_llvm_hook::wire::{
+    ArgumentRecord, BlockRecord, ConstantKind, EventKind, FunctionRecord, InstructionRecord, VariableKind, VariableRecord,
+};
+use trueline_passes::history::History;
+use trueline_passes::observation::{Constant, Event, Location, Locations, PassRun, Referents, SourceVariable, StackId};
+use trueline_passes::variables::{Described, VariableErrorKind, VariableVerdict, judge_variables};
+use trueline_passes::{Detail, Options, VariableError, VariableRule, Watch, analyze_file, find_hook};
+use trueline_toolchain::{Limits, ToolKind, find_tool};
+
+// ---- on a stock opt
+
+fn watch(opt: &str, file: &str) -> Option<(Vec<VariableError>, usize)> {
+    let Ok(tool) = find_tool(ToolKind::Opt, Some(opt)) else {
+        eprintln!("skipped: {opt} is not installed");
+        return None;
+    };
+    let options = Options {
+        opt: tool,
+        hook: find_hook().expect("cargo builds the hook library with this crate"),
+        passes: None,
+        cc: None,
+        level: trueline_model::OptLevel::O2,
+        cflags: Vec::new(),
+        limits: Limits::seconds(60),
+        detail: Detail { watch: Watch::Variables, ..Detail::default() },
+        compare_output: true,
+    };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ir").join(file);
+    let report = analyze_file(&path, &options);
+    assert_eq!(report.problems, [], "{opt} {file}");
+    Some((report.report.variable_errors, report.report.variables.compared))
+}
+
+/// LLVM 16 has calls of `llvm.dbg.value`, 19 has debug records.
+const TOOLS: [&str; 2] = ["opt-16", "opt-19"];
+
+#[test]
+fn assignments_that_vanish_with_their_blocks_leave_an_older_value() {
+    for opt in TOOLS {
+        let Some((errors, _)) = watch(opt, "stale-empty-blocks.ll") else { continue };
+        let [error] = errors.as_slice() else { panic!("{opt}: {errors:#?}") };
+        assert_eq!((error.kind, error.variable.as_str(), error.function.as_str()), (VariableErrorKind::Stale, "x", "f"));
+        assert_eq!(error.after, ["dbg_value(1) in %entry"], "{opt}");
+        assert_eq!(error.pass, "SimplifyCFGPass");
+        assert!(error.site.address != 0, "the place in LLVM is known: {:?}", error.site);
+    }
+}
+
+#[test]
+fn an_older_value_that_a_path_of_the_original_has_too_is_not_stale() {
+    for opt in TOOLS {
+        let Some((errors, compared)) = watch(opt, "older-value-on-a-path.ll") else { continue };
+        assert!(errors.is_empty() && compared == 1, "{opt}: {errors:#?}");
+    }
+}
+
+#[test]
+fn a_value_that_another_took_the_place_of_is_lost_when_nothing_describes_it() {
+    for opt in TOOLS {
+        let Some((errors, _)) = watch(opt, "lost-localized-global.ll") else { continue };
+        let [error] = errors.as_slice() else { panic!("{opt}: {errors:#?}") };
+        assert_eq!((error.kind, error.variable.as_str()), (VariableErrorKind::Lost, "p"));
+        assert!(error.evidence.contains("took the place"), "{}", error.evidence);
+        assert!(error.skeleton.contains("Redescribe(p"), "{}", error.skeleton);
+    }
+}
+
+#[test]
+fn a_salvaged_value_is_neither_lost_nor_wrong() {
+    for opt in TOOLS {
+        let Some((errors, compared)) = watch(opt, "salvaged.ll") else { continue };
+        assert!(errors.is_empty() && compared == 1, "{opt}: {errors:#?}");
+    }
+}
+
+#[test]
+fn an_expression_made_after_the_value_was_changed_is_wrong() {
+    for opt in TOOLS {
+        let Some((errors, _)) = watch(opt, "wrong-demanded-bits.ll") else { continue };
+        let [error] = errors.as_slice() else { panic!("{opt}: {errors:#?}") };
+        assert_eq!((error.kind, error.variable.as_str()), (VariableErrorKind::Wrong, "x"));
+        assert!(error.counterexample.as_ref().is_some_and(|c| c.contains("the value is 33, the expression gives 1")), "{error:#?}");
+    }
+}
+
+// ---- made up
+
+const ADD: u8 = 8;
+const CALL: u8 = 45;
+const BR: u8 = 2;
+const X: u64 = 500;
+const PLAIN: u64 = 600;
+const PLUS_7: u64 = 607;
+const PLUS_8: u64 = 608;
+const SEVEN: u64 = 707;
+const POISON: u64 = 799;
+const ARGUMENT: u64 = 800;
+const FUNCTION: u64 = 1;
+
+fn inst(at: u64, opcode: u8, operands: &[u64]) -> InstructionRecord {
+    let type_code = if opcode == BR { 0 } else { 32 };
+    InstructionRecord { at, opcode, is_void: opcode == BR, location: 1001, operands: operands.to_vec(), type_code, ..Default::default() }
+}
+
+fn describes(at: u64, values: &[u64], expression: u64) -> VariableRecord {
+    let kind = VariableKind::Value;
+    VariableRecord { kind, at, values: values.to_vec(), variable: X, expression, location: 1002, address: 0, mark: 0 }
+}
+
+/// The instruction with a record in front of it.
+fn behind(mut inst: InstructionRecord, record: VariableRecord) -> InstructionRecord {
+    inst.records.push(record);
+    inst
+}
+
+fn function(blocks: Vec<BlockRecord>) -> Vec<Arc<FunctionRecord>> {
+    let blocks = blocks.into_iter().map(Arc::new).collect();
+    let arguments = vec![ArgumentRecord { at: ARGUMENT, name: "a".into(), type_code: 32 }];
+    vec![Arc::new(FunctionRecord { at: FUNCTION, name: "f".into(), subprogram: 3, arguments, blocks })]
+}
+
+fn block(at: u64, successors: &[u64], instructions: Vec<InstructionRecord>) -> BlockRecord {
+    BlockRecord { at, name: format!("b{at}"), successors: successors.to_vec(), instructions, ..Default::default() }
+}
+
+fn event(kind: EventKind, inst: u64, other: u64) -> Event {
+    Event { kind, inst, other, stack: StackId(1) }
+}
+
+/// Location 1001 is that of instructions, 1002 that of records, 1003 that of another function.
+fn locations() -> Locations {
+    let mut locations = Locations::default();
+    for (at, line, subprogram) in [(1001, 5, 3), (1002, 0, 3), (1003, 7, 4)] {
+        locations.add_at(at, Location { line, column: 1, scope: subprogram, inlined_at: None, file: "a.c".into(), subprogram });
+    }
+    locations
+}
+
+fn referents() -> Referents {
+    let mut referents = Referents::default();
+    referents.variables.insert(X, SourceVariable { name: "x".into(), line: 2, scope: 3, subprogram: 3, bits: 32 });
+    referents.expressions.insert(PLAIN, vec![]);
+    referents.expressions.insert(PLUS_7, vec![0x23, 7, 0x9f]);
+    referents.expressions.insert(PLUS_8, vec![0x23, 8, 0x9f]);
+    referents.constants.insert(SEVEN, Constant { type_code: 32, kind: ConstantKind::Integer(7) });
+    referents.constants.insert(POISON, Constant { type_code: 32, kind: ConstantKind::Undefined });
+    referents
+}
+
+fn judged(before: Vec<BlockRecord>, events: Vec<Event>, after: Vec<BlockRecord>) -> Vec<VariableVerdict> {
+    let run = PassRun { pass: "Pass".into(), unit: "f".into(), before: function(before), after: function(after), events, number: 1 };
+    let (locations, referents) = (locations(), referents());
+    let history = History::follow(&run, &locations);
+    let described = Described::of(&history, &referents);
+    judge_variables(&history, &referents, &described, 19).verdicts
+}
+
+/// %10 = add %a, 7; x is %10; a call; the end.
+fn straight(values: &[u64], expression: u64) -> Vec<BlockRecord> {
+    let call = behind(inst(11, CALL, &[]), describes(50, values, expression));
+    vec![block(100, &[], vec![inst(10, ADD, &[ARGUMENT, SEVEN]), call, inst(12, BR, &[])])]
+}
+
+/// The same without the addition.
+fn without(values: &[u64], expression: u64) -> Vec<BlockRecord> {
+    let mut blocks = straight(values, expression);
+    blocks[0].instructions.remove(0);
+    blocks
+}
+
+fn only(verdicts: Vec<VariableVerdict>) -> VariableVerdict {
+    assert_eq!(verdicts.len(), 1, "{verdicts:#?}");
+    verdicts.into_iter().next().unwrap()
+}
+
+fn deleted() -> Vec<Event> {
+    vec![event(EventKind::Redescribe, 10, POISON), event(EventKind::Death, 10, 0)]
+}
+
+#[test]
+fn a_value_that_is_still_computed_must_stay_described() {
+    let verdict = only(judged(straight(&[10], PLAIN), vec![], straight(&[POISON], PLAIN)));
+    assert_eq!((verdict.kind, verdict.hidden_by), (VariableErrorKind::Lost, None));
+    assert!(judged(straight(&[10], PLAIN), vec![], straight(&[10], PLAIN)).is_empty());
+}
+
+#[test]
+fn a_deleted_value_that_its_operands_give_is_lost_unless_llvm_was_asked_to_salvage_it() {
+    let verdict = only(judged(straight(&[10], PLAIN), deleted(), without(&[POISON], PLAIN)));
+    assert_eq!((verdict.kind, verdict.hidden_by), (VariableErrorKind::Lost, None));
+    let mut events = deleted();
+    events.insert(0, event(EventKind::Salvage, 10, 0));
+    let tried = only(judged(straight(&[10], PLAIN), events, without(&[POISON], PLAIN)));
+    assert_eq!(tried.hidden_by, Some(VariableRule::SalvageTried));
+    // A call's result cannot be computed again.
+    let called = |blocks: Vec<BlockRecord>| {
+        let mut blocks = blocks;
+        blocks[0].instructions[0].opcode = CALL;
+        blocks
+    };
+    assert!(judged(called(straight(&[10], PLAIN)), deleted(), without(&[POISON], PLAIN)).is_empty());
+}
+
+#[test]
+fn a_value_that_the_pass_found_to_be_undefined_is_not_lost() {
+    let mut events = deleted();
+    events.insert(0, event(EventKind::Replace, 10, POISON));
+    assert!(judged(straight(&[10], PLAIN), events, without(&[POISON], PLAIN)).is_empty());
+}
+
+#[test]
+fn a_description_taken_from_the_value_that_it_had_followed_is_left_out_by_a_rule() {
+    let events = vec![
+        event(EventKind::Create, 20, 0),
+        event(EventKind::Redescribe, 10, 20),
+        event(EventKind::Replace, 10, 20),
+        event(EventKind::Death, 10, 0),
+    ];
+    let mut before = straight(&[10], PLAIN);
+    before[0].instructions[0].opcode = CALL;
+    let mut after = straight(&[POISON], PLAIN);
+    after[0].instructions[0].at = 20;
+    assert_eq!(only(judged(before.clone(), events.clone(), after.clone())).hidden_by, Some(VariableRule::RewrittenInPlace));
+    // Where the description did not follow, it is the pass that forgot it.
+    let forgot: Vec<Event> = events.into_iter().filter(|e| e.kind != EventKind::Redescribe).collect();
+    let verdict = only(judged(before, forgot, after));
+    assert_eq!((verdict.kind, verdict.hidden_by), (VariableErrorKind::Lost, None));
+}
+
+#[test]
+fn a_record_overwritten_before_the_next_instruction_is_not_lost() {
+    let with_both = |first: Option<u64>| {
+        let mut blocks = straight(&[SEVEN], PLAIN);
+        if let Some(value) = first {
+            blocks[0].instructions[1].records.insert(0, describes(51, &[value], PLAIN));
+        }
+        blocks
+    };
+    assert!(judged(with_both(Some(10)), vec![event(EventKind::RecordDeath, 51, 0)], with_both(None)).is_empty());
+}
+
+#[test]
+fn an_expression_must_give_the_value_that_it_stands_for() {
+    let salvaged = || [vec![event(EventKind::Salvage, 10, 0)], deleted()].concat();
+    assert!(judged(straight(&[10], PLAIN), salvaged(), without(&[ARGUMENT], PLUS_7)).is_empty());
+    let verdict = only(judged(straight(&[10], PLAIN), salvaged(), without(&[ARGUMENT], PLUS_8)));
+    assert_eq!(verdict.kind, VariableErrorKind::Wrong);
+    let numbers = verdict.counterexample.unwrap();
+    assert_eq!(numbers.described.unwrap() as u32, (numbers.value as u32).wrapping_add(1));
+}
+
+#[test]
+fn what_the_pass_says_is_equal_is_not_called_wrong() {
+    // The pass replaced the sum by a number, which is right where it knows the argument.
+    let mut events = vec![event(EventKind::Replace, 10, SEVEN)];
+    events.extend(deleted());
+    assert!(judged(straight(&[10], PLAIN), events, without(&[SEVEN], PLAIN)).is_empty());
+}
+
+/// entry(100) → then(101) | else(102) → end(103): x is 7 in the entry, the argument in both arms; a call at the end.
+fn diamond(arms: bool, end: Option<VariableRecord>) -> Vec<BlockRecord> {
+    let arm = |at: u64, record: u64| {
+        let end = inst(at, BR, &[]);
+        if arms { behind(end, describes(record, &[ARGUMENT], PLAIN)) } else { end }
+    };
+    let call = inst(53, CALL, &[]);
+    vec![
+        block(100, &[101, 102], vec![behind(inst(50, BR, &[]), describes(60, &[SEVEN], PLAIN))]),
+        block(101, &[103], vec![arm(51, 61)]),
+        block(102, &[103], vec![arm(52, 62)]),
+        block(103, &[], vec![end.map_or(call.clone(), |record| behind(call, record)), inst(54, BR, &[])]),
+    ]
+}
+
+fn both_deleted() -> Vec<Event> {
+    vec![event(EventKind::RecordDeath, 61, 0), event(EventKind::RecordDeath, 62, 0)]
+}
+
+#[test]
+fn an_older_assignment_that_reaches_further_than_before_is_stale() {
+    let verdicts = judged(diamond(true, None), both_deleted(), diamond(false, None));
+    assert!(verdicts.iter().all(|v| v.kind == VariableErrorKind::Stale), "{verdicts:#?}");
+    assert_eq!(verdicts.len(), 1, "one report per description");
+    // Both assignments made one behind the arms: nothing changes at the call.
+    let mut events = both_deleted();
+    events.push(event(EventKind::RecordClone, 63, 61));
+    let verdicts = judged(diamond(true, None), events, diamond(false, Some(describes(63, &[ARGUMENT], PLAIN))));
+    let at_the_end = |v: &VariableVerdict| v.point.is_some_and(|(_, after)| after.block.0 == 3);
+    assert!(!verdicts.iter().any(at_the_end), "{verdicts:#?}");
+}
+
+#[test]
+fn a_description_in_front_of_its_value_is_misplaced() {
+    let early = vec![block(
+        100,
+        &[],
+        vec![behind(inst(11, CALL, &[]), describes(50, &[10], PLAIN)), inst(10, ADD, &[ARGUMENT, SEVEN]), inst(12, BR, &[])],
+    )];
+    let verdicts = judged(straight(&[10], PLAIN), vec![event(EventKind::Move, 10, 0)], early.clone());
+    assert!(verdicts.iter().any(|v| v.kind == VariableErrorKind::Misplaced), "{verdicts:#?}");
+    // One that was so before is not this pass's doing.
+    assert!(judged(early.clone(), vec![], early).is_empty());
+}
+
+#[test]
+fn a_description_in_another_functions_scope_is_misplaced() {
+    let with = |location: u64, value: u64| {
+        let mut blocks = straight(&[value], PLAIN);
+        blocks[0].instructions[1].records[0].location = location;
+        blocks
+    };
+    let verdicts = judged(with(1002, 10), vec![], with(1003, SEVEN));
+    assert!(verdicts.iter().any(|v| v.kind == VariableErrorKind::Misplaced), "{verdicts:#?}");
+}
+
+#[test]
+fn a_variable_that_is_out_of_scope_at_an_instruction_is_not_compared_there() {
+    let outside = |blocks: Vec<BlockRecord>| {
+        let mut blocks = blocks;
+        blocks[0].instructions.iter_mut().for_each(|i| i.location = 1003);
+        blocks
+    };
+    assert!(judged(outside(straight(&[10], PLAIN)), vec![], outside(straight(&[POISON], PLAIN))).is_empty());
+}
+
+#[test]
+fn every_rule_on_variables_has_a_name_of_its_own_and_cites_the_guide() {
+    let mut names: Vec<&str> = VariableRule::ALL.iter().map(|r| r.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), VariableRule::ALL.len());
+    assert!(VariableRule::ALL.iter().all(|r| !r.section().is_empty() && !r.reason().is_empty()));
+}
