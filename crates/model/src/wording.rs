@@ -122,7 +122,6 @@ fn scope(v: &Violation, breach: &OutOfScope) -> Words {
 fn value(v: &Violation, breach: &NeverHeld, kind: &str) -> Words {
     let (place, NeverHeld { variable, value, .. }) = (place(v), breach);
     let allowed = joined(&breach.allowed.first, ", ", breach.allowed.cut);
-    let element = breach.element.map(|n| format!("scalar {n} of the aggregate, counted from 0 over all its members"));
     let part = breach.element.map_or(String::new(), |n| format!(" in scalar {n} (counted from 0)"));
     Words {
         title: format!("{place} shows {kind}`{variable}` = {value}{part}, a value it never has"),
@@ -137,7 +136,7 @@ fn value(v: &Violation, breach: &NeverHeld, kind: &str) -> Words {
             actual: format!("At {place} in `{}` a debugger shows `{variable} = {value}`{part}.", v.function),
         },
         reference: allowed.map(|values| format!("only ever {values}")),
-        cause: element,
+        cause: None,
     }
 }
 
@@ -188,7 +187,10 @@ fn self_contradiction(v: &Violation, breach: &Contradiction) -> Words {
         ),
     };
     let actual = match breach {
-        Contradiction::Frame { .. } => format!("At {place} {cause}; the backtrace is {}.", v.frames.join(" ← ")),
+        Contradiction::Frame { depth, .. } => {
+            let does = if *depth == 0 { "stands on" } else { "calls from" };
+            format!("Frame {depth}, `{}`, {does} {place}, outside the function; the backtrace is {}.", v.function, v.frames.join(" ← "))
+        }
         Contradiction::Block { variable, .. } => format!("At {place} in `{}` a debugger lists `{variable}`.", v.function),
     };
     Words {

@@ -9,6 +9,8 @@ mod json;
 mod junit;
 mod sarif;
 mod text;
+#[cfg(test)]
+mod wording;
 
 use crate::exit::Ending;
 use crate::input::{BuildFlags, LaunchFlags, TraceFlags};

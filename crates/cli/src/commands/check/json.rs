@@ -118,6 +118,30 @@ fn without_scratch(message: &str) -> String {
 }
 
 impl RunDocument {
+    /// A run that found these, for tests of what is made of runs.
+    #[cfg(test)]
+    pub fn of_violations(program: &str, violations: Vec<Violation>) -> Self {
+        Self {
+            program: program.to_owned(),
+            compiler: None,
+            opt: None,
+            engine: EngineKind::Native,
+            policy: None,
+            reference_steps: None,
+            optimized_steps: None,
+            violations,
+            known: Vec::new(),
+            dropped: None,
+            notes: Vec::new(),
+            completeness: None,
+            cut_off: None,
+            compile_cpu: None,
+            trace_cpu: None,
+            commands: Vec::new(),
+            error: None,
+        }
+    }
+
     /// One build of a program.
     pub fn of(outcome: &CheckedProgram<'_>, row: &BuildRow, view: &CheckView) -> Self {
         let ok = row.result.as_ref().ok();
