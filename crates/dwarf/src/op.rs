@@ -284,8 +284,7 @@ impl<'a> Decoder<'_, 'a> {
         let size = u8::try_from(size).ok().filter(|&s| s <= 16).ok_or("base type of more than 16 bytes")?;
         Ok(match entry.attr_value(gimli::DW_AT_encoding) {
             Some(gimli::AttributeValue::Encoding(gimli::DW_ATE_signed | gimli::DW_ATE_signed_char)) => ValueType::Signed(size),
-            Some(gimli::AttributeValue::Encoding(gimli::DW_ATE_float)) if size <= 8 => ValueType::Float(size),
-            Some(gimli::AttributeValue::Encoding(gimli::DW_ATE_float)) => return Err("floats of more than 8 bytes in expressions".into()),
+            Some(gimli::AttributeValue::Encoding(gimli::DW_ATE_float)) => ValueType::Float(size),
             _ => ValueType::Unsigned(size),
         })
     }

@@ -220,6 +220,11 @@ impl Inferior {
         memory::sse(self.pid.as_raw()).map_err(|source| InferiorError::System { what: "read SSE registers".into(), source })
     }
 
+    /// The eight x87 registers at the current stop, from the top of their stack, ten bytes each.
+    pub fn x87(&self) -> Result<[[u8; 16]; 8], InferiorError> {
+        memory::x87(self.pid.as_raw()).map_err(|source| InferiorError::System { what: "read x87 registers".into(), source })
+    }
+
     /// Reads memory; fails when any byte is unmapped. Breakpoints are not hidden: read code from the file.
     pub fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
         memory::read(self.pid.as_raw(), address, buffer)

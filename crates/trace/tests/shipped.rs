@@ -97,6 +97,54 @@ fn rows_that_ran_without_a_stop_are_told_with_their_frames_once() {
     }
 }
 
+/// Long doubles live in x87 registers, and clang converts them in location expressions.
+const EXTENDED: &str = r"
+volatile long double in = 1.25L;
+volatile double out;
+__attribute__((noinline)) long double scale(long double x, int n) {
+  long double result = x;
+  for (int i = 0; i < n; i++)
+    result = result * x + n;
+  return result;
+}
+int main(void) {
+  long double first = in;
+  long double second = scale(first, 3);
+  out = (double)(second + first);
+  long double kept = -first;
+  out = (double)(kept * second);
+  return out > 0;
+}
+";
+
+#[test]
+fn long_doubles_are_read_as_gdb_reads_them() {
+    let Ok(gdb) = GdbEngine::find() else {
+        println!("skipped: no gdb");
+        return;
+    };
+    let program = Program::new(EXTENDED);
+    for cc in ["gcc-12", "clang-16"] {
+        for opt in [OptLevel::O0, OptLevel::Og, OptLevel::O2] {
+            let Some(request) = program.build(cc, opt, &[]) else { continue };
+            let mut theirs = Trace::default();
+            gdb.trace(&request, &mut theirs).unwrap();
+            let ours = native(&request);
+            assert_eq!(ours.len(), theirs.steps.len());
+            for (mine, gdbs) in ours.iter().zip(&theirs.steps) {
+                // At -O0 a variable shows what the stack held before, which is nobody's value.
+                for variable in mine.vars.iter().filter(|_| opt != OptLevel::O0) {
+                    let same = gdbs.vars.iter().any(|v| v.name == variable.name && v.observation == variable.observation);
+                    assert!(same, "{cc} {} line {:?}: {variable:?} {:?}", opt.flag(), mine.line, gdbs.vars);
+                }
+            }
+            let text = |s: &Step| s.vars.iter().find(|v| &*v.name == "second").map(|v| format!("{:?}", v.observation));
+            let last = ours.iter().rfind(|s| s.line.is_some_and(|l| l.0 == 14)).and_then(text);
+            assert!(opt != OptLevel::O0 || last.as_deref() == Some("Value(\"13.87890625\")"), "{cc}: {last:?}");
+        }
+    }
+}
+
 /// Two more threads call what main calls, by direct and indirect calls, while main goes on.
 const THREADS: &str = r"
 #include <pthread.h>

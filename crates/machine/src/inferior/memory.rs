@@ -41,6 +41,25 @@ pub(super) fn read_many(pid: i32, places: &mut [(u64, &mut [u8])]) -> usize {
 
 /// The sixteen SSE registers.
 pub(super) fn sse(pid: i32) -> io::Result<[[u8; 16]; 16]> {
+    Ok(registers(&float_state(pid)?.xmm_space))
+}
+
+/// The eight x87 registers from the top of their stack, ten bytes each.
+pub(super) fn x87(pid: i32) -> io::Result<[[u8; 16]; 8]> {
+    Ok(registers(&float_state(pid)?.st_space))
+}
+
+fn registers<const N: usize>(words: &[u32]) -> [[u8; 16]; N] {
+    let mut registers = [[0u8; 16]; N];
+    for (register, words) in registers.iter_mut().zip(words.chunks_exact(4)) {
+        for (bytes, word) in register.chunks_exact_mut(4).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+    registers
+}
+
+fn float_state(pid: i32) -> io::Result<libc::user_fpregs_struct> {
     // SAFETY: an all-zero user_fpregs_struct is a valid value.
     let mut state: libc::user_fpregs_struct = unsafe { std::mem::zeroed() };
     let mut area = libc::iovec { iov_base: (&raw mut state).cast(), iov_len: size_of::<libc::user_fpregs_struct>() };
@@ -50,13 +69,7 @@ pub(super) fn sse(pid: i32) -> io::Result<[[u8; 16]; 16]> {
     if done < 0 {
         return Err(io::Error::last_os_error());
     }
-    let mut registers = [[0u8; 16]; 16];
-    for (register, words) in registers.iter_mut().zip(state.xmm_space.chunks_exact(4)) {
-        for (bytes, word) in register.chunks_exact_mut(4).zip(words) {
-            bytes.copy_from_slice(&word.to_le_bytes());
-        }
-    }
-    Ok(registers)
+    Ok(state)
 }
 
 /// CPU time of a process that has not been reaped.

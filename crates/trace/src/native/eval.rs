@@ -6,6 +6,7 @@
 use super::frame::Frame;
 use super::module::{CallSite, CallTarget, FunctionId, Module};
 use super::op::{Binary, Op, Unary, ValueType};
+use super::value::from_extended;
 use std::sync::Arc;
 
 /// Memory of the program.
@@ -16,6 +17,8 @@ pub(crate) trait Memory {
     fn thread_pointer(&self) -> Option<u64>;
     /// An SSE register of the innermost frame.
     fn sse(&self, register: usize) -> Option<[u8; 16]>;
+    /// An x87 register of the innermost frame, counted from the top of their stack.
+    fn x87(&self, register: usize) -> Option<[u8; 16]>;
 }
 
 /// Why there is no value.
@@ -29,6 +32,8 @@ pub(crate) enum Fault {
     Unreadable(String),
     /// The expression itself is wrong: a finding about the compiler.
     IllFormed(String),
+    /// The location may be right; this engine cannot follow it.
+    Unsupported(String),
 }
 
 /// A typed value on the stack, held in the low bytes.
@@ -65,6 +70,8 @@ pub(crate) struct Machine<'m> {
 
 /// DWARF's numbers of xmm0 to xmm15.
 pub(super) const SSE: std::ops::Range<u16> = 17..33;
+/// DWARF's numbers of st(0) to st(7).
+pub(super) const X87: std::ops::Range<u16> = 33..41;
 
 const MOST_OPERATIONS: u32 = 10_000;
 const DEEPEST: u32 = 16;
@@ -93,6 +100,9 @@ impl Machine<'_> {
     fn register(&self, frame: &Frame, register: u16) -> Result<u64, Fault> {
         if SSE.contains(&register) {
             return Ok(u128::from_le_bytes(self.sse(frame, register)?) as u64);
+        }
+        if register >= X87.start {
+            return Err(Fault::Unsupported(format!("register {register} as an address")));
         }
         frame.registers.get(register).ok_or_else(|| Fault::Unreadable(format!("register {register} is not known in this frame")))
     }
@@ -183,7 +193,7 @@ impl Machine<'_> {
                     let offset = pop(&mut stack)?;
                     stack.push(generic(self.thread_local(offset.bits as u64)?));
                 }
-                Op::Unsupported(what) => return Err(Fault::Unreadable(format!("{what} is not supported"))),
+                Op::Unsupported(what) => return Err(Fault::Unsupported(format!("{what} is not supported"))),
             }
         }
         if !pieces.is_empty() {
@@ -200,12 +210,20 @@ impl Machine<'_> {
             let bytes = self.sse(frame, register)?;
             return Ok(wrap(ty, u128::from_le_bytes(bytes)));
         }
+        if X87.contains(&register) {
+            return Ok(wrap(ty, u128::from_le_bytes(self.x87(register)?)));
+        }
         Ok(wrap(ty, u128::from(self.register(frame, register)?)))
     }
 
     /// An SSE register; callers' are not saved on this machine, so the innermost frame's are everybody's.
     pub fn sse(&self, _frame: &Frame, register: u16) -> Result<[u8; 16], Fault> {
         self.memory.sse(usize::from(register - SSE.start)).ok_or_else(|| Fault::Unreadable("SSE registers cannot be read".into()))
+    }
+
+    /// An x87 register; no caller's is saved.
+    pub fn x87(&self, register: u16) -> Result<[u8; 16], Fault> {
+        self.memory.x87(usize::from(register - X87.start)).ok_or_else(|| Fault::Unreadable("x87 registers cannot be read".into()))
     }
 
     fn deref(&self, address: Value, size: u8) -> Result<u128, Fault> {
@@ -329,7 +347,8 @@ fn signed(value: Value) -> i128 {
 fn float(value: Value) -> f64 {
     match value.ty {
         ValueType::Float(4) => f64::from(f32::from_bits(value.bits as u32)),
-        ValueType::Float(_) => f64::from_bits(value.bits as u64),
+        ValueType::Float(8) => f64::from_bits(value.bits as u64),
+        ValueType::Float(_) => from_extended(value.bits),
         _ if is_signed(value.ty) => signed(value) as f64,
         _ => value.bits as f64,
     }
@@ -338,10 +357,32 @@ fn float(value: Value) -> f64 {
 fn from_float(ty: ValueType, number: f64) -> Value {
     match ty {
         ValueType::Float(4) => Value { ty, bits: u128::from((number as f32).to_bits()) },
-        ValueType::Float(_) => Value { ty, bits: u128::from(number.to_bits()) },
+        ValueType::Float(8) => Value { ty, bits: u128::from(number.to_bits()) },
+        ValueType::Float(_) => Value { ty, bits: to_extended(number) },
         _ if is_signed(ty) => wrap(ty, number as i128 as u128),
         _ => wrap(ty, number as u128),
     }
+}
+
+/// A double as an x87 extended float, which holds it exactly.
+fn to_extended(number: f64) -> u128 {
+    let sign = u128::from(number.is_sign_negative()) << 79;
+    if number == 0.0 {
+        return sign;
+    }
+    if !number.is_finite() {
+        let mantissa: u64 = if number.is_nan() { 0b11 << 62 } else { 1 << 63 };
+        return sign | 0x7fff << 64 | u128::from(mantissa);
+    }
+    let (bits, fraction_bits, bias) = (number.to_bits(), 52, 1023);
+    let fraction = bits & ((1 << fraction_bits) - 1);
+    let (mantissa, exponent) = match (bits >> fraction_bits & 0x7ff) as i32 {
+        0 => (fraction, 1 - bias),
+        e => (fraction | 1 << fraction_bits, e - bias),
+    };
+    let shift = mantissa.leading_zeros();
+    let exponent = exponent + 11 - shift as i32 + 16383;
+    sign | (exponent as u128) << 64 | u128::from(mantissa << shift)
 }
 
 fn convert(value: Value, ty: ValueType) -> Value {
@@ -376,6 +417,9 @@ fn apply_binary(op: Binary, a: Value, b: Value) -> Result<Value, Fault> {
         return Err(Fault::IllFormed(format!("operands of two types, {:?} and {:?}", a.ty, b.ty)));
     }
     let truth = |yes: bool| Ok(generic(u64::from(yes)));
+    if let ValueType::Float(9..) = a.ty {
+        return Err(Fault::Unsupported("arithmetic on floats of more than 8 bytes".into()));
+    }
     if let ValueType::Float(_) = a.ty {
         let (x, y) = (float(a), float(b));
         return match op {
@@ -442,6 +486,15 @@ mod tests {
         assert!(matches!(apply_binary(Binary::Plus, int, generic(1)), Err(Fault::IllFormed(_))));
         let long = typed(ValueType::Signed(8), 1);
         assert!(apply_binary(Binary::Plus, long, generic(1)).is_ok());
+    }
+
+    #[test]
+    fn doubles_become_extended_floats_and_back_exactly() {
+        for number in [0.0, -0.0, 1.0, -2.5, 0.1, 1e300, -1e-300, 5e-324, f64::INFINITY] {
+            assert_eq!(from_extended(to_extended(number)).to_bits(), number.to_bits(), "{number}");
+        }
+        assert_eq!(to_extended(1.0), 0x3fff_8000_0000_0000_0000);
+        assert!(from_extended(to_extended(f64::NAN)).is_nan());
     }
 
     #[test]

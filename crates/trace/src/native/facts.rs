@@ -216,4 +216,7 @@ impl Memory for Blank {
     fn sse(&self, _register: usize) -> Option<[u8; 16]> {
         Some([0; 16])
     }
+    fn x87(&self, _register: usize) -> Option<[u8; 16]> {
+        Some([0; 16])
+    }
 }

@@ -399,7 +399,7 @@ impl<'t> Tracer<'t> {
         let view = View::new(&self.inferior, &mut self.windows);
         let machine = Machine { module: self.module, bias: self.inferior.bias(), memory: &view };
         let frame = Machinery::innermost(Registers::new(self.inferior.regs()), position.pc, position.stack.function);
-        scope.iter().map(|&var| self.watch.observe(&machine, &frame, var)).collect()
+        scope.iter().filter_map(|&var| self.watch.observe(&machine, &frame, var)).collect()
     }
 
     fn frames(&mut self, pc: u64, shown: Shown) -> Arc<[Frame]> {

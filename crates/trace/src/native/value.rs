@@ -1,6 +1,6 @@
 //! From a placement and a type to the canonical text of a value.
 
-use super::eval::{Fault, Machine, Place, Placement, SSE, Value};
+use super::eval::{Fault, Machine, Place, Placement, SSE, Value, X87};
 use super::frame::Frame;
 use super::module::{Field, Module, TypeId, TypeKind, Variant};
 use super::op::ValueType;
@@ -37,7 +37,7 @@ impl Machine<'_> {
     pub fn fetch(&self, frame: &Frame, placement: &Placement, ty: TypeId, content: &mut Content) -> Result<(), Fault> {
         let size = self.module.ty(ty).size;
         if size > LARGEST {
-            return Err(Fault::Unreadable(format!("{size} bytes are more than are looked at")));
+            return Err(Fault::Unsupported(format!("{size} bytes are more than are looked at")));
         }
         content.bytes.clear();
         content.bytes.resize(size as usize, 0);
@@ -82,6 +82,10 @@ impl Machine<'_> {
     fn bytes_of(&self, frame: &Frame, place: &Place) -> Result<(Vec<u8>, usize), Fault> {
         let bytes = match place {
             Place::Register(register) if SSE.contains(register) => self.sse(frame, *register)?.to_vec(),
+            Place::Register(register) if X87.contains(register) => self.x87(*register)?.to_vec(),
+            Place::Register(register) if *register >= X87.end => {
+                return Err(Fault::Unsupported(format!("register {register} is not known to this engine")));
+            }
             Place::Register(register) => {
                 let unknown = || Fault::Unreadable(format!("register {register} is not known in this frame"));
                 frame.registers.get(*register).ok_or_else(unknown)?.to_le_bytes().to_vec()
@@ -279,14 +283,18 @@ fn extract(bytes: &[u8], bit: u64, bits: u64) -> u128 {
 }
 
 /// An x87 extended float, rounded to a double as gdb's Python does.
-fn from_extended(raw: u128) -> f64 {
+pub(super) fn from_extended(raw: u128) -> f64 {
     let mantissa = raw as u64;
     let exponent = (raw >> 64) as u16 & 0x7fff;
     let sign = if raw >> 79 & 1 == 1 { -1.0 } else { 1.0 };
     match (exponent, mantissa << 1) {
         (0x7fff, 0) => sign * f64::INFINITY,
         (0x7fff, _) => f64::NAN,
-        _ => sign * (mantissa as f64) * 2f64.powi(i32::from(exponent) - 16383 - 63),
+        _ => {
+            // In two steps: the power alone may be below the smallest double where the product is not.
+            let power = i32::from(exponent) - 16383 - 63;
+            sign * (mantissa as f64) * 2f64.powi(power / 2) * 2f64.powi(power - power / 2)
+        }
     }
 }
 

@@ -68,11 +68,12 @@ pub(crate) struct View<'v> {
     windows: RefCell<&'v mut Windows>,
     filled: Cell<bool>,
     sse: OnceCell<Option<[[u8; 16]; 16]>>,
+    x87: OnceCell<Option<[[u8; 16]; 8]>>,
 }
 
 impl<'v> View<'v> {
     pub fn new(inferior: &'v Inferior, windows: &'v mut Windows) -> Self {
-        Self { inferior, windows: RefCell::new(windows), filled: Cell::new(false), sse: OnceCell::new() }
+        Self { inferior, windows: RefCell::new(windows), filled: Cell::new(false), sse: OnceCell::new(), x87: OnceCell::new() }
     }
 
     fn fill(&self) {
@@ -131,6 +132,10 @@ impl Memory for View<'_> {
     fn sse(&self, register: usize) -> Option<[u8; 16]> {
         self.sse.get_or_init(|| self.inferior.sse().ok()).as_ref().map(|all| all[register])
     }
+
+    fn x87(&self, register: usize) -> Option<[u8; 16]> {
+        self.x87.get_or_init(|| self.inferior.x87().ok()).as_ref().map(|all| all[register])
+    }
 }
 
 /// The last thing seen of a variable: most stay as they were from one stop to the next.
@@ -154,8 +159,8 @@ impl Watch {
         Self { seen, content: Content::default(), text: String::new(), policy }
     }
 
-    /// One variable at one stop.
-    pub fn observe(&mut self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Variable {
+    /// One variable at one stop; nothing when this engine has no way to evaluate it, which is nobody's fault but its own.
+    pub fn observe(&mut self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Option<Variable> {
         let module = machine.module;
         let outcome = match (self.policy, &module.var(var).location) {
             // lldb 16 does not know the form and finds no data.
@@ -169,7 +174,10 @@ impl Watch {
             && self.content.computed.is_none()
             && seen.bytes == self.content.bytes
         {
-            return seen.variable.clone();
+            return Some(seen.variable.clone());
+        }
+        if let Err(Fault::Unsupported(_)) = outcome {
+            return None;
         }
         let observation = match (outcome, self.as_lldb_computes(machine, frame, var)) {
             (Ok(()), _) if self.content.is_synthetic && self.policy == Policy::Lldb => Observation::Unreadable,
@@ -180,7 +188,7 @@ impl Watch {
             },
             (Err(Fault::OptimizedOut), _) => Observation::OptimizedOut,
             (Err(Fault::NoEntryValue), _) if self.policy != Policy::Lldb => Observation::OptimizedOut,
-            (Err(Fault::NoEntryValue | Fault::Unreadable(_) | Fault::IllFormed(_)), _) => Observation::Unreadable,
+            (Err(Fault::NoEntryValue | Fault::Unreadable(_) | Fault::IllFormed(_) | Fault::Unsupported(_)), _) => Observation::Unreadable,
         };
         let is_value = matches!(observation, Observation::Value(_))
             && self.content.missing.is_none()
@@ -193,7 +201,7 @@ impl Watch {
         seen.is_value = is_value;
         seen.bytes.clear();
         seen.bytes.extend_from_slice(&self.content.bytes);
-        seen.variable.clone()
+        Some(seen.variable.clone())
     }
 }
 
