@@ -11,6 +11,14 @@ use std::path::{Path, PathBuf};
 /// Where the first section of a relocatable object goes; below it no address is an address.
 pub const OBJECT_BASE: u64 = 0x1000_0000;
 
+/// The table of addresses that an object's code goes through; the linker would make it.
+const GOT: &str = ".got of the object";
+
+/// True for a relocation whose place holds the distance to a slot with the symbol's address.
+fn through_table(relocation: &object::Relocation) -> bool {
+    relocation.kind() == object::RelocationKind::GotRelative
+}
+
 /// Why a file cannot be repaired at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
@@ -196,6 +204,10 @@ impl Image {
         symbols.dedup();
         if kind == ImageKind::Relocatable {
             let mut patches = Vec::new();
+            // Slots that the linker would fill with addresses, by what they hold.
+            let mut slots: BTreeMap<u64, u64> = BTreeMap::new();
+            next = next.checked_next_multiple_of(0x1_0000).unwrap_or(0).wrapping_add(0x10_0000);
+            let table = next;
             for section in file.sections() {
                 for (offset, relocation) in section.relocations() {
                     let RelocationTarget::Symbol(index) = relocation.target() else { continue };
@@ -212,13 +224,20 @@ impl Image {
                             at
                         }
                     };
+                    let value = if through_table(&relocation) {
+                        let free = table.wrapping_add(8 * slots.len() as u64);
+                        *slots.entry(value).or_insert(free)
+                    } else {
+                        value
+                    };
                     patches.push((section.index().0, offset, relocation, value));
                 }
             }
             for (index, offset, relocation, value) in patches {
                 let Some(section) = sections.iter_mut().find(|s| s.index == index) else { continue };
                 let mut result = value.wrapping_add(relocation.addend() as u64);
-                if matches!(relocation.kind(), object::RelocationKind::Relative | object::RelocationKind::PltRelative) {
+                let relative = matches!(relocation.kind(), object::RelocationKind::Relative | object::RelocationKind::PltRelative);
+                if relative || through_table(&relocation) {
                     result = result.wrapping_sub(section.address.wrapping_add(offset));
                 }
                 let size = usize::from(relocation.size() / 8);
@@ -226,6 +245,16 @@ impl Image {
                 if let Some(slot) = section.data.get_mut(at..at.saturating_add(size)) {
                     slot.copy_from_slice(&result.to_le_bytes()[..size]);
                 }
+            }
+            if !slots.is_empty() {
+                let mut data = vec![0; 8 * slots.len()];
+                for (value, slot) in &slots {
+                    let at = (slot - table) as usize;
+                    data[at..at + 8].copy_from_slice(&value.to_le_bytes());
+                }
+                let size = data.len() as u64;
+                let name = GOT.to_owned();
+                sections.push(Section { name, index: usize::MAX, address: table, data, size, loaded: true, code: false, writable: false });
             }
         } else if let Some(relocations) = file.dynamic_relocations() {
             for (offset, relocation) in relocations {
