@@ -13,6 +13,7 @@ pub mod emulate;
 pub mod hash;
 pub mod image;
 pub mod inferior;
+pub mod library;
 pub mod lift;
 pub mod matrix;
 pub mod solver;

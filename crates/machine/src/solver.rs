@@ -109,12 +109,13 @@ impl Solver {
         }
         text.push_str("(set-logic QF_UFBV)\n");
         text.push_str(&terms.smt(&roots));
-        for q in questions {
+        for (n, q) in questions.iter().enumerate() {
             text.push_str("(push 1)\n");
             for a in q.assumptions.iter().filter(|a| terms.value(**a) != Some(1)) {
                 let _ = writeln!(text, "(assert (= {} #b1))", Terms::name(*a));
             }
-            let _ = writeln!(text, "(assert (= {} #b0))\n(check-sat)\n(pop 1)", Terms::name(q.claim));
+            // The number comes back before the answer: nothing else on the way can shift one answer to another question.
+            let _ = writeln!(text, "(assert (= {} #b0))\n(echo \"question {n}\")\n(check-sat)\n(pop 1)", Terms::name(q.claim));
         }
         let job = if cvc5 {
             tool.job().args(["--lang=smt2", "--incremental"]).arg(format!("--rlimit-per={CVC5_EFFORT}")).arg("-")
@@ -129,17 +130,40 @@ impl Solver {
                     self.tool = None;
                     self.missing = Some(format!("{} did nothing for {} s", tool.path.display(), self.patience.as_secs()));
                 }
-                let answer = |line: &str| match line.trim() {
-                    "unsat" => Some(Answer::Valid),
-                    "sat" => Some(Answer::Refuted),
-                    "unknown" | "timeout" => Some(Answer::Unknown),
-                    _ => None,
-                };
-                outcome.stdout_text().lines().filter_map(answer).collect()
+                let (answers, complaint) = read_answers(&outcome.stdout_text(), questions.len());
+                if let Some(complaint) = complaint {
+                    self.missing.get_or_insert_with(|| format!("{} complained: {complaint}", tool.path.display()));
+                }
+                answers
             }
             Err(_) => Vec::new(),
         }
     }
+}
+
+/// The answers in the solver's output, each under the number of its question, and the first complaint. After an error nothing that
+/// it says is believed: an assertion may have been left out.
+pub fn read_answers(output: &str, questions: usize) -> (Vec<Answer>, Option<String>) {
+    let mut answers = vec![Answer::Unknown; questions];
+    let mut number: Option<usize> = None;
+    for line in output.lines().map(str::trim) {
+        if line.starts_with("(error") {
+            return (vec![Answer::Unknown; questions], Some(line.to_owned()));
+        }
+        if let Some(n) = line.trim_matches('"').strip_prefix("question ") {
+            number = n.parse().ok();
+            continue;
+        }
+        let answer = match line {
+            "unsat" => Answer::Valid,
+            "sat" => Answer::Refuted,
+            _ => continue,
+        };
+        if let Some(slot) = number.take().and_then(|n| answers.get_mut(n)) {
+            *slot = answer;
+        }
+    }
+    (answers, None)
 }
 
 /// Rewriting of questions by what they assume, kept for those that assume the same.

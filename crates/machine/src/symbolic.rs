@@ -1,48 +1,70 @@
 //! Symbolic execution: a machine whose values are terms.
 //!
-//! Memory: words of the own frame are tracked one by one. Shared objects are read through uninterpreted
-//! functions of the offset (the same functions in both builds: at a correlated point their memories are
-//! equal) with the stores of the path laid over them. Objects do not overlap and accesses stay inside the
-//! object they start in; both are listed as assumptions.
+//! Words of the own frame are tracked one by one ([`frame`]); everything else is one flat memory ([`memory`]),
+//! read through uninterpreted functions of the address (the same functions in both builds: at a correlated point
+//! their memories are equal) with the stores of the path laid over them by byte ranges. A store or a call that may
+//! reach the frame makes the words it may reach unknown.
+//!
+//! Taken for granted, because anything else is undefined behaviour: an address computed from a global or from what
+//! the caller passed does not point into the own frame, and nothing does while no register or memory ever held an
+//! address of the frame.
+
+pub mod call;
+pub mod frame;
+pub mod memory;
 
 use crate::algebra::{Bin, Fault, Float, Machine, Place, RSP};
 use crate::term::{Term, Terms};
+use call::{Argument, Call, Effect, Site};
+use frame::Frame;
+use memory::{Memory, Version};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A shared object: link-time range, common number, element size.
-#[derive(Clone, Debug)]
-pub struct Object {
-    /// First link-time address.
-    pub low: u64,
-    /// One past the last.
-    pub high: u64,
-    /// The number both builds use.
-    pub id: u32,
-    /// Bytes of an element.
-    pub element: u32,
-    /// Contents, where they cannot change.
-    pub fixed: Option<Arc<[u8]>>,
-}
-
 /// How link-time addresses of the reference build become those of the optimized one: ranges with what
 /// to add. Everything else is moved out of the way by [`ELSEWHERE`].
-pub type Moves = Arc<[(u64, u64, u64)]>;
+pub type Moves = Vec<(u64, u64, u64)>;
 
 /// Added to addresses of the reference build that have no counterpart.
 pub const ELSEWHERE: u64 = 1 << 44;
 
-/// A store into a shared object: guard, object, offset, value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Store {
-    /// When it is made, on a path that was joined.
-    pub guard: Term,
-    /// The object's number.
-    pub object: u32,
-    /// Bytes from the object's start.
-    pub offset: Term,
-    /// What is stored.
-    pub value: Term,
+/// Whether an address of the frame is ever anywhere but in the stack pointer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exposure {
+    /// Never: only accesses relative to the stack pointer reach the frame.
+    #[default]
+    Private,
+    /// It is: any pointer that is not known to point elsewhere may point into the frame.
+    Exposed,
+}
+
+/// Whether memory may change between two loads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stability {
+    /// Only the program changes it.
+    #[default]
+    Stable,
+    /// The program has volatile objects: every load reads something new.
+    Volatile,
+}
+
+/// What the machine of one build knows of its address space.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// How the reference build's addresses move; `None` for the optimized build.
+    pub moves: Option<Moves>,
+    /// Contents that cannot change, by first address.
+    pub constants: Vec<(u64, Vec<u8>)>,
+    /// Objects with the bytes of an element: wide accesses are split so.
+    pub elements: Vec<(u64, u64, u32)>,
+    /// The bytes that wide accesses elsewhere are split into.
+    pub granule: u32,
+    /// Whether pointers may point into the frame.
+    pub exposure: Exposure,
+    /// Frame ranges (offset and bytes) that no pointer can reach: plain variables whose address is not taken.
+    pub protected: Vec<(i64, u32)>,
+    /// Whether loads may be compared.
+    pub stability: Stability,
 }
 
 /// A symbolic machine.
@@ -52,35 +74,38 @@ pub struct Symbolic {
     pub terms: Terms,
     /// Registers.
     pub places: BTreeMap<Place, Term>,
-    /// Frame words: offset from the canonical frame address to value.
-    pub frame: BTreeMap<i64, Term>,
-    /// Stores so far.
-    pub stores: Vec<Store>,
+    /// Words of the own frame.
+    pub frame: Frame,
+    /// Everything else.
+    pub memory: Memory,
     /// Which build, to keep unknowns apart.
     pub side: &'static str,
-    /// Shared objects.
-    pub objects: Arc<[Object]>,
-    /// Empty for the optimized build.
-    pub moves: Option<Moves>,
-    bias: Term,
-    cfa: Term,
-    /// Bytes of the frame that were stored to: what was there at the start is gone.
-    pub written: BTreeSet<i64>,
-    /// Which memory loads read: empty for the start's. A store somewhere unknown makes loads of the two builds
-    /// incomparable from then on, an outside call makes them new but equal.
-    pub memory: String,
+    /// What is known of the address space.
+    pub layout: Arc<Layout>,
+    /// Pointers that came from the caller: they do not point into the frame.
+    pub foreign: Arc<BTreeSet<Term>>,
     /// The path's condition.
     pub condition: Term,
-    /// Outside calls so far.
-    pub calls: u32,
-    /// Times that memory was lost.
-    pub lost: u32,
+    bias: Term,
+    cfa: Term,
+}
+
+/// Where an address points.
+enum Where {
+    /// A word of the frame.
+    Frame(i64),
+    /// Somewhere in the frame, from this offset on.
+    Indexed(i64),
+    /// Outside the frame.
+    Shared,
+    /// Anywhere.
+    Anywhere,
 }
 
 impl Symbolic {
     /// A machine at a cut point: every register unknown but the stack pointer, `depth` bytes below the
     /// canonical frame address.
-    pub fn new(mut terms: Terms, side: &'static str, objects: Arc<[Object]>, depth: i64) -> Self {
+    pub fn new(mut terms: Terms, side: &'static str, layout: Arc<Layout>, depth: i64) -> Self {
         let bias = terms.var(64, "bias");
         let cfa = terms.var(64, &format!("cfa_{side}"));
         let condition = terms.constant(1, 1);
@@ -91,18 +116,14 @@ impl Symbolic {
         Self {
             terms,
             places,
-            frame: BTreeMap::new(),
-            stores: Vec::new(),
+            frame: Frame::new(side),
+            memory: Memory::default(),
             side,
-            objects,
-            moves: None,
+            layout,
+            foreign: Arc::default(),
+            condition,
             bias,
             cfa,
-            written: BTreeSet::new(),
-            memory: String::new(),
-            condition,
-            calls: 0,
-            lost: 0,
         }
     }
 
@@ -118,150 +139,138 @@ impl Symbolic {
 
     /// A frame word's value; an unknown where it was never written.
     pub fn frame_value(&mut self, offset: i64, bytes: u32) -> Term {
-        // A stored or known word that contains it.
-        let holder = self.frame.range(..=offset).next_back().map(|(at, v)| (*at, *v));
-        if let Some((at, v)) = holder {
-            let (low, width) = ((offset - at) as u32 * 8, self.terms.width(v));
-            if low + bytes * 8 <= width {
-                return self.terms.extract(v, low, bytes * 8);
-            }
-        }
-        let end = offset + i64::from(bytes);
-        let overlaps = self.frame.iter().any(|(at, v)| *at < end && at + i64::from(self.terms.width(*v) / 8) > offset);
-        if overlaps || self.written.range(offset..end).next().is_some() {
-            // Partly stored: nothing is known of the whole.
-            return self.terms.fresh(bytes * 8);
-        }
-        let name = format!("frame_{}_{offset}_{bytes}", self.side);
-        let value = self.terms.var(bytes * 8, &name);
-        self.frame.insert(offset, value);
-        value
+        self.frame.read(&mut self.terms, offset, bytes)
     }
 
-    /// Stores into the frame; a word that is only partly overwritten keeps its other bytes.
-    fn store_frame(&mut self, offset: i64, value: Term) {
-        let end = offset + i64::from(self.terms.width(value) / 8);
-        let stale: Vec<(i64, Term)> = self
-            .frame
-            .iter()
-            .filter(|(at, v)| **at < end && *at + i64::from(self.terms.width(**v) / 8) > offset)
-            .map(|(at, v)| (*at, *v))
-            .collect();
-        for (at, v) in stale {
-            self.frame.remove(&at);
-            let high = at + i64::from(self.terms.width(v) / 8);
-            if at < offset {
-                let low = self.terms.extract(v, 0, (offset - at) as u32 * 8);
-                self.frame.insert(at, low);
-            }
-            if high > end {
-                let rest = self.terms.extract(v, (end - at) as u32 * 8, (high - end) as u32 * 8);
-                self.frame.insert(end, rest);
-            }
-        }
-        self.written.extend(offset..end);
-        self.frame.insert(offset, value);
+    /// The distance of a term from the canonical frame address, where it is known.
+    pub fn frame_offset(&self, t: Term) -> Option<i64> {
+        let (mut atoms, constant) = self.terms.linear(t);
+        (atoms.remove(&self.cfa) == Some(1) && atoms.is_empty()).then_some(constant as i64)
     }
 
-    fn place_of(&mut self, address: Term) -> Where {
+    fn place_of(&self, address: Term) -> Where {
         let (mut atoms, constant) = self.terms.linear(address);
         if atoms.get(&self.cfa) == Some(&1) {
             atoms.remove(&self.cfa);
-            return if atoms.is_empty() { Where::Frame(constant as i64) } else { Where::Unknown };
-        }
-        if atoms.remove(&self.bias) == Some(1) {
-            let object = self.objects.iter().find(|o| constant >= o.low && constant < o.high).cloned();
-            if let Some(object) = object {
-                let start = self.terms.constant(64, u128::from(object.low));
-                let base = self.terms.bin(Bin::Add, self.bias, start);
-                let offset = self.terms.bin(Bin::Sub, address, base);
-                return Where::Object(object, offset);
+            if atoms.is_empty() {
+                return Where::Frame(constant as i64);
             }
+            // An index into something of the frame: numbers, not addresses, are added to it.
+            let plain = atoms.keys().all(|a| self.terms.is_extended(*a) && !self.terms.is_framed(*a));
+            return if plain { Where::Indexed(constant as i64) } else { Where::Anywhere };
         }
-        Where::Unknown
+        if atoms.keys().any(|a| self.terms.is_framed(*a)) {
+            return Where::Anywhere;
+        }
+        let elsewhere = atoms.iter().any(|(a, k)| *k == 1 && (*a == self.bias || self.foreign.contains(a)));
+        if self.layout.exposure == Exposure::Exposed && !elsewhere && !atoms.is_empty() { Where::Anywhere } else { Where::Shared }
     }
 
-    fn load_object(&mut self, object: &Object, offset: Term, bytes: u32) -> Term {
-        if object.fixed.is_none() && bytes > object.element && bytes.is_multiple_of(object.element) {
-            let mut value: Option<Term> = None;
-            for n in 0..bytes / object.element {
-                let k = self.terms.constant(64, u128::from(n * object.element));
-                let at = self.terms.bin(Bin::Add, offset, k);
-                let lane = self.load_object(object, at, object.element);
-                value = Some(match value {
-                    None => lane,
-                    Some(low) => self.terms.concat(lane, low),
-                });
-            }
-            return value.unwrap_or(offset);
+    /// Makes unknown what a pointer may reach in the frame.
+    fn lose_frame(&mut self, also: Option<i64>) {
+        let holds = |at: i64, bytes: u32| also.is_some_and(|k| k >= at && k < at + i64::from(bytes));
+        let safe: Vec<(i64, u32)> = self.layout.protected.iter().copied().filter(|(at, bytes)| !holds(*at, *bytes)).collect();
+        let kept: Vec<(i64, Term)> = safe.into_iter().map(|(at, bytes)| (at, self.frame_value(at, bytes))).collect();
+        self.frame.lose(&mut self.terms, i64::MIN / 2, i64::MAX / 2);
+        for (at, value) in kept {
+            self.frame.write(&mut self.terms, at, value);
         }
-        if let (Some(fixed), Some(at)) = (&object.fixed, self.terms.value(offset)) {
-            let mut bytes16 = [0u8; 16];
-            let at = at as usize;
-            if let Some(found) = fixed.get(at..at + bytes as usize) {
-                bytes16[..bytes as usize].copy_from_slice(found);
-                return self.terms.constant(bytes * 8, u128::from_le_bytes(bytes16));
-            }
-        }
-        let tag = if object.fixed.is_some() { "" } else { &self.memory };
-        let mut value = self.terms.call(&format!("load{}_{}{tag}", bytes * 8, object.id), bytes * 8, vec![offset]);
-        for store in self.stores.clone().iter().filter(|s| s.object == object.id) {
-            if self.terms.width(store.value) != bytes * 8 {
-                return self.terms.fresh(bytes * 8);
-            }
-            let same = self.terms.bin(Bin::Eq, store.offset, offset);
-            let hit = self.terms.and(store.guard, same);
-            value = self.terms.ite(hit, store.value, value);
-        }
-        value
     }
 
-    fn store_object(&mut self, object: &Object, offset: Term, value: Term) {
+    /// The bytes that an access at an address is split into.
+    fn granule(&self, address: Term, bytes: u32) -> u32 {
+        let (atoms, constant) = self.terms.linear(address);
+        let known = atoms.contains_key(&self.bias).then(|| self.layout.elements.iter().find(|e| constant >= e.0 && constant < e.1));
+        let granule = known.flatten().map_or(self.layout.granule, |e| e.2).clamp(1, 8);
+        if bytes > granule && bytes.is_multiple_of(granule) { granule } else { bytes.min(8) }
+    }
+
+    fn load_shared(&mut self, address: Term, bytes: u32) -> Term {
+        if self.layout.stability == Stability::Volatile {
+            return self.terms.fresh(bytes * 8);
+        }
+        let (atoms, constant) = self.terms.linear(address);
+        if atoms.len() == 1
+            && atoms.get(&self.bias) == Some(&1)
+            && let Some(value) = self.constant_at(constant, bytes)
+        {
+            return self.terms.constant(bytes * 8, value);
+        }
+        let granule = self.granule(address, bytes);
+        let mut value: Option<Term> = None;
+        for n in 0..bytes / granule {
+            let k = self.terms.constant(64, u128::from(n * granule));
+            let at = self.terms.bin(Bin::Add, address, k);
+            let part = memory::read(&mut self.terms, self.memory.version, &self.memory.stores, at, granule);
+            value = Some(value.map_or(part, |low| self.terms.concat(part, low)));
+        }
+        value.unwrap_or(address)
+    }
+
+    /// Bytes of memory that never changes.
+    fn constant_at(&self, address: u64, bytes: u32) -> Option<u128> {
+        self.layout.constants.iter().find_map(|(low, data)| {
+            let at = usize::try_from(address.checked_sub(*low)?).ok()?;
+            let found = data.get(at..at.checked_add(bytes as usize)?)?;
+            let mut all = [0u8; 16];
+            all[..found.len()].copy_from_slice(found);
+            Some(u128::from_le_bytes(all))
+        })
+    }
+
+    /// The constant text that an argument points to.
+    pub fn text(&mut self, argument: usize) -> Option<Vec<u8>> {
+        let register = [7u8, 6, 2, 1, 8, 9].get(argument)?;
+        let pointer = self.get(Place::Gpr(*register));
+        let (mut atoms, address) = self.terms.linear(pointer);
+        (atoms.remove(&self.bias) == Some(1) && atoms.is_empty()).then_some(())?;
+        self.layout.constants.iter().find_map(|(low, data)| {
+            let text = data.get(usize::try_from(address.checked_sub(*low)?).ok()?..)?;
+            text.iter().position(|b| *b == 0).map(|end| text[..end].to_vec())
+        })
+    }
+
+    fn store_shared(&mut self, address: Term, value: Term) {
         let bytes = self.terms.width(value) / 8;
-        let guard = self.terms.constant(1, 1);
-        if bytes > object.element && bytes.is_multiple_of(object.element) {
-            for n in 0..bytes / object.element {
-                let k = self.terms.constant(64, u128::from(n * object.element));
-                let at = self.terms.bin(Bin::Add, offset, k);
-                let lane = self.terms.extract(value, n * object.element * 8, object.element * 8);
-                self.stores.push(Store { guard, object: object.id, offset: at, value: lane });
-            }
-        } else {
-            self.stores.push(Store { guard, object: object.id, offset, value });
+        let granule = self.granule(address, bytes);
+        for n in 0..bytes / granule {
+            let k = self.terms.constant(64, u128::from(n * granule));
+            let at = self.terms.bin(Bin::Add, address, k);
+            let part = self.terms.extract(value, n * granule * 8, granule * 8);
+            self.memory.store(&mut self.terms, at, part);
         }
     }
 
-    /// Loads read something new from now on.
-    pub fn forget_memory(&mut self) {
-        self.lost += 1;
-        self.memory = format!("_{}{}", self.side, self.lost);
-        self.stores.clear();
-    }
-
-    /// A call of code that is not followed. The same call (by name and number since the start) answers the same in
-    /// both builds, a mathematical function the same for the same arguments.
-    pub fn call(&mut self, name: Option<&str>) {
-        let pure = name.and_then(crate::emulate::pure_arguments);
+    /// A call of code that is not followed. The same call with the same arguments and memory answers the same and leaves
+    /// the same memory in both builds; whoever compares them has to show that it is the same ([`memory::same`]).
+    pub fn call(&mut self, site: &Site<'_>) {
+        let arguments = site.arguments.as_ref().and_then(|list| self.arguments(list));
         let (mut integer, mut float) = (None, None);
-        match (name, pure) {
-            (Some(name), Some((count, bits))) => {
-                let args: Vec<Term> = (0..count as u8)
-                    .map(|n| {
-                        let x = self.get(Place::Xmm(n));
-                        self.terms.extract(x, 0, bits)
-                    })
-                    .collect();
+        match (&site.effect, site.name, arguments) {
+            (Effect::Function, Some(name), Some(args)) => {
                 float = Some(self.terms.call(&format!("call_{name}"), 128, args));
             }
-            (Some(name), None) if self.lost == 0 => {
-                self.calls += 1;
-                self.memory = format!("_call{}", self.calls);
-                self.stores.clear();
-                integer = Some(self.terms.var(64, &format!("call{}_{name}", self.calls)));
-                float = Some(self.terms.var(128, &format!("call{}_{name}_x", self.calls)));
+            (effect @ (Effect::Reads | Effect::Writes), Some(name), Some(args)) if !self.memory.version.is_lost() => {
+                let number = self.memory.calls.len() as u32;
+                let before = (self.memory.version, self.memory.stores.clone());
+                self.memory.calls.push(Call { name: name.to_owned(), args, before });
+                if *effect == Effect::Writes {
+                    self.memory.version = Version::Call(number);
+                    self.memory.stores.clear();
+                }
+                integer = Some(self.terms.var(64, &format!("answer{number}")));
+                float = Some(self.terms.var(128, &format!("answer{number}_x")));
             }
-            _ => self.forget_memory(),
+            (Effect::Reads | Effect::Function, ..) => {}
+            _ => self.memory.lose(&mut self.terms),
         }
+        if self.layout.exposure == Exposure::Exposed && site.effect == Effect::Writes {
+            self.lose_frame(None);
+        }
+        // The callee's own frame.
+        let stack = self.get(Place::Gpr(RSP));
+        let low = self.frame_offset(stack);
+        self.frame.lose(&mut self.terms, i64::MIN / 2, low.unwrap_or(i64::MAX / 2));
         for n in [0u8, 1, 2, 6, 7, 8, 9, 10, 11] {
             let value = integer.take().unwrap_or_else(|| self.terms.fresh(64));
             self.places.insert(Place::Gpr(n), value);
@@ -270,6 +279,25 @@ impl Symbolic {
             let value = float.take().unwrap_or_else(|| self.terms.fresh(128));
             self.places.insert(Place::Xmm(n), value);
         }
+        for flag in crate::algebra::Flag::ALL {
+            let value = self.terms.fresh(1);
+            self.places.insert(Place::Flag(flag), value);
+        }
+    }
+
+    /// The terms that arguments are passed in; `None` when some are passed on the stack.
+    fn arguments(&mut self, list: &[Argument]) -> Option<Vec<Term>> {
+        let (mut integers, mut floats) = ([7u8, 6, 2, 1, 8, 9].into_iter(), 0..8u8);
+        let mut terms = Vec::new();
+        for argument in list {
+            let (place, bytes) = match argument {
+                Argument::Integer(bytes) => (Place::Gpr(integers.next()?), *bytes),
+                Argument::Float(bytes) => (Place::Xmm(floats.next()?), *bytes),
+            };
+            let full = self.get(place);
+            terms.push(self.terms.extract(full, 0, bytes * 8));
+        }
+        Some(terms)
     }
 
     /// Moves the stack pointer.
@@ -279,12 +307,6 @@ impl Symbolic {
         let moved = self.terms.bin(Bin::Add, stack, k);
         self.places.insert(Place::Gpr(RSP), moved);
     }
-}
-
-enum Where {
-    Frame(i64),
-    Object(Object, Term),
-    Unknown,
 }
 
 impl Machine for Symbolic {
@@ -334,21 +356,24 @@ impl Machine for Symbolic {
     fn load(&mut self, address: &Term, bytes: u32) -> Result<Term, Fault> {
         Ok(match self.place_of(*address) {
             Where::Frame(offset) => self.frame_value(offset, bytes),
-            Where::Object(object, offset) => self.load_object(&object, offset, bytes),
-            Where::Unknown => self.terms.fresh(bytes * 8),
+            Where::Shared => self.load_shared(*address, bytes),
+            Where::Indexed(_) | Where::Anywhere => self.terms.fresh(bytes * 8),
         })
     }
     fn store(&mut self, address: &Term, value: &Term) -> Result<(), Fault> {
         match self.place_of(*address) {
-            Where::Frame(offset) => self.store_frame(offset, *value),
-            Where::Object(object, offset) => self.store_object(&object, offset, *value),
-            // A pointer we know nothing of points into shared memory, not into the own frame.
-            Where::Unknown => self.forget_memory(),
+            Where::Frame(offset) => self.frame.write(&mut self.terms, offset, *value),
+            Where::Indexed(from) => self.lose_frame(Some(from)),
+            Where::Shared => self.store_shared(*address, *value),
+            Where::Anywhere => {
+                self.lose_frame(None);
+                self.memory.lose(&mut self.terms);
+            }
         }
         Ok(())
     }
     fn link_address(&mut self, address: u64) -> Term {
-        let address = match &self.moves {
+        let address = match &self.layout.moves {
             None => address,
             Some(moves) => match moves.iter().find(|(low, high, _)| address >= *low && address < *high) {
                 Some((_, _, delta)) => address.wrapping_add(*delta),
@@ -359,8 +384,7 @@ impl Machine for Symbolic {
         self.terms.bin(Bin::Add, self.bias, k)
     }
     fn thread_base(&mut self) -> Term {
-        let name = format!("fs_{}", self.side);
-        self.terms.var(64, &name)
+        self.terms.var(64, "fs")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::algebra::{Bin, Float};
 use crate::hash::Mixing;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A term by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,11 +47,16 @@ impl Node {
     }
 }
 
+/// How the unknowns that are frame addresses begin.
+const FRAME: &str = "cfa_";
+
 /// All terms of one proof.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
     nodes: Vec<Node>,
     widths: Vec<u32>,
+    /// Whether a term is made of an address of a frame, by number.
+    framed: Vec<bool>,
     known: HashMap<Node, Term, Mixing>,
     names: Vec<String>,
     numbers: HashMap<String, Name, Mixing>,
@@ -76,6 +81,15 @@ impl Terms {
             return *t;
         }
         let term = Term(self.nodes.len() as u32);
+        let framed = match &node {
+            Node::Var(_, name) => self.names[name.0 as usize].starts_with(FRAME),
+            _ => {
+                let mut operands = Vec::new();
+                node.push_operands(&mut operands);
+                operands.iter().any(|t| self.framed[t.0 as usize])
+            }
+        };
+        self.framed.push(framed);
         self.nodes.push(node.clone());
         self.widths.push(width);
         self.known.insert(node, term);
@@ -131,6 +145,78 @@ impl Terms {
         self.fresh += 1;
         let name = format!("u{}", self.fresh);
         self.var(width, &name)
+    }
+
+    /// A number that is given once.
+    pub fn unique(&mut self) -> u32 {
+        self.fresh += 1;
+        self.fresh
+    }
+
+    /// True when a term is made of an address of a frame.
+    pub fn is_framed(&self, t: Term) -> bool {
+        self.framed[t.0 as usize]
+    }
+
+    /// True when a term is made of another one.
+    pub fn contains(&self, t: Term, part: Term) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut work = vec![t];
+        while let Some(t) = work.pop() {
+            if t == part {
+                return true;
+            }
+            if seen.insert(t) {
+                self.nodes[t.0 as usize].push_operands(&mut work);
+            }
+        }
+        false
+    }
+
+    /// True when a term is a narrower number, widened.
+    pub fn is_extended(&self, t: Term) -> bool {
+        matches!(self.nodes[t.0 as usize], Node::Sext(..) | Node::Zext(..))
+    }
+
+    /// True when a 64-bit sum is plainly a multiple of a power of two.
+    pub fn is_multiple(&self, t: Term, of: u32) -> bool {
+        let (atoms, constant) = self.linear(t);
+        let of = u64::from(of);
+        of.is_power_of_two() && constant.is_multiple_of(of) && atoms.values().all(|k| k.is_multiple_of(of))
+    }
+
+    /// Bounds of a 64-bit sum of widened numbers, where it cannot overflow.
+    pub fn interval(&self, t: Term) -> Option<(i128, i128)> {
+        let (atoms, constant) = self.linear(t);
+        let constant = i128::from(constant as i64);
+        let (mut low, mut high) = (constant, constant);
+        for (atom, factor) in atoms {
+            let factor = i128::from(factor as i64);
+            let (a, b) = match self.nodes[atom.0 as usize] {
+                Node::Sext(inner, _) => {
+                    let half = 1i128 << (self.width(inner) - 1).min(62);
+                    self.ranges.get(&inner).map_or((-half, half - 1), |(a, b)| (i128::from(*a), i128::from(*b)))
+                }
+                Node::Zext(inner, _) if self.width(inner) < 63 => (0, (1i128 << self.width(inner)) - 1),
+                _ => return None,
+            };
+            let (x, y) = (a.checked_mul(factor)?, b.checked_mul(factor)?);
+            (low, high) = (low.checked_add(x.min(y))?, high.checked_add(x.max(y))?);
+        }
+        (low >= i128::from(i64::MIN) && high <= i128::from(i64::MAX)).then_some((low, high))
+    }
+
+    /// A sum whose parts are all multiples of a number, divided by it.
+    pub fn divided(&mut self, t: Term, by: i64) -> Option<Term> {
+        let width = self.width(t);
+        let (atoms, constant) = self.linear(t);
+        let part = |k: u64| (k as i64).checked_rem(by).filter(|r| *r == 0).and_then(|_| (k as i64).checked_div(by)).map(|q| q as u64);
+        let mut quotient = BTreeMap::new();
+        for (atom, factor) in atoms {
+            quotient.insert(atom, part(factor)? & mask(width) as u64);
+        }
+        let constant = part(constant)?;
+        Some(self.sum(width, &quotient, constant))
     }
 
     /// An uninterpreted function.
@@ -259,6 +345,25 @@ impl Terms {
             }
             Bin::Ult | Bin::Slt if a == b => return self.constant(1, 0),
             Bin::Lshr | Bin::Ashr if self.value(b) == Some(0) => return a,
+            // What was shifted up and comes down again with its sign is a narrower number.
+            Bin::Ashr if width == 64 => {
+                if let Some(by) = self.value(b).filter(|by| *by < 63).map(|by| by as u32)
+                    && self.is_multiple(a, 1 << by.min(31))
+                    && let Some(low) = self.divided(a, 1i64 << by)
+                {
+                    let low = self.extract(low, 0, 64 - by);
+                    return self.sext(low, 64);
+                }
+            }
+            // A quotient without remainder of a sum that does not overflow.
+            Bin::Sdiv if width == 64 => {
+                if let Some(by) = self.value(b).map(|v| v as u64 as i64).filter(|by| *by != 0)
+                    && self.interval(a).is_some()
+                    && let Some(quotient) = self.divided(a, by)
+                {
+                    return quotient;
+                }
+            }
             _ => {}
         }
         self.intern(Node::Bin(op, a, b), result)

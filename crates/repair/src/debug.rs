@@ -4,6 +4,8 @@
 //! Deliberately absent: evaluation of arbitrary expressions (the checker does that on the written file).
 
 use gimli::{AttributeValue, EndianSlice, LittleEndian, Reader as _};
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use trueline_machine::image::{Image, ImageError};
 
 /// The reader used everywhere.
@@ -196,6 +198,8 @@ pub struct Row {
     pub address: u64,
     /// Line, 0 for none.
     pub line: u64,
+    /// The file, as a hash of its path.
+    pub file: u64,
     /// A place to stop.
     pub is_stmt: bool,
     /// End of a sequence.
@@ -224,6 +228,8 @@ pub struct Unit {
     pub producer: String,
     /// DWARF version.
     pub version: u16,
+    /// Whether it knows a volatile type.
+    pub volatile: bool,
 }
 
 /// Everything that was read.
@@ -267,7 +273,7 @@ impl DebugInfo {
             let reference = unit.unit_ref(&dwarf);
             let index = info.units.len();
             info.read_unit(image, reference, index).map_err(bad)?;
-            read_rows(&unit, &mut info.rows).map_err(bad)?;
+            read_rows(reference, &mut info.rows).map_err(bad)?;
         }
         info.rows.sort_by_key(|r| (r.address, !r.end));
         if info.units.is_empty() {
@@ -282,14 +288,24 @@ impl DebugInfo {
     /// The line a debugger shows at a PC: the last row that is a statement at or before it, as gdb reads
     /// the table; 0 when the covering row has no line.
     pub fn line_at(&self, pc: u64) -> u64 {
+        self.place_at(pc).1
+    }
+
+    /// The file (by the hash of its path) and line that a debugger shows at a PC.
+    pub fn place_at(&self, pc: u64) -> (u64, u64) {
         let end = self.rows.partition_point(|r| r.address <= pc);
-        let Some(last) = self.rows[..end].last() else { return 0 };
+        let Some(last) = self.rows[..end].last() else { return (0, 0) };
         if last.end {
-            return 0;
+            return (0, 0);
         }
         let same: Vec<&Row> = self.rows[..end].iter().rev().take_while(|r| r.address == last.address && !r.end).collect();
         let chosen = same.iter().find(|r| r.is_stmt).unwrap_or(&same[0]);
-        chosen.line
+        (chosen.file, chosen.line)
+    }
+
+    /// The rows of a function, in address order.
+    pub fn rows_of<'s>(&'s self, function: &'s Function) -> impl Iterator<Item = &'s Row> {
+        self.rows.iter().filter(|r| function.contains(r.address))
     }
 
     /// Every line that some debugger may show at a PC.
@@ -313,18 +329,30 @@ impl DebugInfo {
     }
 }
 
-fn read_rows(unit: &gimli::Unit<Slice<'_>>, rows: &mut Vec<Row>) -> gimli::Result<()> {
+fn read_rows(unit: gimli::UnitRef<'_, Slice<'_>>, rows: &mut Vec<Row>) -> gimli::Result<()> {
     let Some(program) = unit.line_program.clone() else { return Ok(()) };
     let mut state = program.rows();
-    while let Some((_, row)) = state.next_row()? {
+    let mut files: HashMap<u64, u64> = HashMap::new();
+    while let Some((header, row)) = state.next_row()? {
+        let file = *files.entry(row.file_index()).or_insert_with(|| row.file(header).map_or(0, |f| path_hash(unit, f)));
         rows.push(Row {
             address: row.address(),
             line: row.line().map_or(0, std::num::NonZero::get),
+            file,
             is_stmt: row.is_stmt(),
             end: row.end_sequence(),
         });
     }
     Ok(())
+}
+
+/// A hash of a file's name without its directories: two builds may be made in different ones.
+fn path_hash<'a>(unit: gimli::UnitRef<'_, Slice<'a>>, file: &gimli::FileEntry<Slice<'a>>) -> u64 {
+    let name = unit.attr_string(file.path_name()).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    let base = name.rsplit('/').next().unwrap_or(&name);
+    let mut hasher = std::hash::DefaultHasher::new();
+    base.hash(&mut hasher);
+    hasher.finish() | 1
 }
 
 type Entry<'a> = gimli::DebuggingInformationEntry<Slice<'a>>;
@@ -360,6 +388,7 @@ impl<'a> Walker<'_, 'a> {
                     comp_dir: text(gimli::DW_AT_comp_dir).unwrap_or_default(),
                     producer: text(gimli::DW_AT_producer).unwrap_or_default(),
                     version: self.unit.encoding().version,
+                    volatile: false,
                 });
             }
             gimli::DW_TAG_subprogram => {
@@ -410,6 +439,11 @@ impl<'a> Walker<'_, 'a> {
                         }
                     }
                     None => {}
+                }
+            }
+            gimli::DW_TAG_volatile_type => {
+                if let Some(unit) = info.units.last_mut() {
+                    unit.volatile = true;
                 }
             }
             _ => {}

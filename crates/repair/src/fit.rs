@@ -18,6 +18,8 @@ pub struct Target {
     pub last: u64,
     /// At any of them.
     pub allowed: Vec<u64>,
+    /// Whatever the variable is while the source is at the line with this memory, the middle of the line included.
+    pub seen: Vec<u64>,
     /// Which source iteration past the first of the optimized one.
     pub lane: Option<usize>,
 }

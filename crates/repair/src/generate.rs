@@ -72,5 +72,5 @@ pub fn generate(dice: &mut Dice, reference: &Side<'_>, optimized: &Side<'_>, obj
     }
     inputs::track(&mut rc, objects, |x| x.1, (0, 0), &buffers);
     inputs::track(&mut oc, objects, |x| x.2, (0, 0), &buffers);
-    (Input { reference: rc, optimized: oc, layout, origin: Origin::Generated, number: 0 }, items)
+    (Input { reference: rc, optimized: oc, layout, origin: Origin::Generated, number: 0, call: 0 }, items)
 }

@@ -7,7 +7,7 @@ use crate::observe::Side;
 use crate::snapshot::Snapshot;
 use crate::vary::{self, Counts, Data, Dice, Item, parameters, scramble};
 use crate::wild::{self, Freedom, Start};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::cpu::{Cpu, Region, Tracker};
 use trueline_machine::image::{Image, ImageKind};
 
@@ -16,6 +16,8 @@ const HEAP: u32 = 0x1_0000;
 const FEW: [u64; 3] = [1, 4, 20];
 /// Number of the first input with wild data: more than there are others.
 const FIRST_WILD: u64 = 1000;
+/// What numbers of later calls differ by.
+const LATER: u64 = 1 << 32;
 /// Pairs of turns that are run again with part of their results already there.
 const QUIET: u64 = 2;
 /// Room given to an object that an object file only declares.
@@ -34,6 +36,8 @@ pub struct Input {
     pub origin: Origin,
     /// Which of the inputs of its layout it is: those of the same number have the same parameters and data.
     pub number: u64,
+    /// Which call of the program's own it comes from.
+    pub call: usize,
 }
 
 /// Where an input came from.
@@ -57,7 +61,10 @@ pub type Shared = (String, u64, u64, u64);
 pub fn shared(reference: &Image, optimized: &Image) -> Vec<Shared> {
     let mut found: BTreeMap<(String, u64), (u64, u64)> = BTreeMap::new();
     let theirs: BTreeMap<(&str, u64), u64> = optimized.data_symbols().map(|s| ((s.name.as_str(), s.size), s.address)).collect();
-    for symbol in reference.data_symbols() {
+    // Of two objects with one name nobody knows which is which.
+    let unique =
+        |image: &Image, name: &str| image.data_symbols().filter(|s| s.name == name).map(|s| s.address).collect::<BTreeSet<_>>().len() == 1;
+    for symbol in reference.data_symbols().filter(|s| unique(reference, &s.name) && unique(optimized, &s.name)) {
         if let Some(address) = theirs.get(&(symbol.name.as_str(), symbol.size)) {
             found.insert((symbol.name.clone(), symbol.size), (symbol.address, *address));
         }
@@ -77,13 +84,25 @@ pub fn make(reference: &Side<'_>, optimized: &Side<'_>, pairs: &[(usize, Snapsho
     let objects = shared(reference.image, optimized.image);
     let mut inputs = Vec::new();
     let mut bases = Vec::new();
-    for (layout, r, o) in pairs {
+    for (n, (layout, r, o)) in pairs.iter().enumerate() {
+        let call = pairs[..n].iter().filter(|p| p.0 == *layout).count();
         let items = items(optimized, &objects, (r.cpu.bias, o.cpu.bias));
-        let mut own = Input { reference: r.cpu.clone(), optimized: o.cpu.clone(), layout: *layout, origin: Origin::Program, number: 0 };
+        let mut own = Input {
+            reference: r.cpu.clone(),
+            optimized: o.cpu.clone(),
+            layout: *layout,
+            origin: Origin::Program,
+            number: LATER * call as u64,
+            call,
+        };
         track(&mut own.reference, &objects, |x| x.1, r.heap, &[]);
         track(&mut own.optimized, &objects, |x| x.2, o.heap, &[]);
-        bases.push((own.clone(), items.clone()));
         inputs.push(own.clone());
+        // The first call is varied, the later ones are taken as they are.
+        if call > 0 {
+            continue;
+        }
+        bases.push((own.clone(), items.clone()));
         let integers = parameters(optimized).iter().any(|(ty, p)| p.is_ok() && ty.class != TypeClass::Pointer);
         let usual = if integers { 2 * variations } else { variations };
         for n in 0..usual + FEW.len() as u64 * u64::from(variations > 0) {

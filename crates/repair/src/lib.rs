@@ -7,6 +7,7 @@
 
 mod align;
 pub mod debug;
+mod description;
 mod elf;
 pub mod evaluate;
 mod fit;

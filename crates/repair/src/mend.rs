@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Label {
-    /// Held in every run on every layout.
+    /// Held in every run, over several calls, inputs and layouts.
     Validated,
     /// Shown for all runs.
     Proved,
@@ -55,7 +55,7 @@ impl Default for Stages {
     }
 }
 
-/// What a relation must be to replace what the compiler wrote.
+/// What a relation must be to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
@@ -97,11 +97,32 @@ pub struct Mended {
     pub variable: usize,
     /// New locations by PC.
     pub choices: BTreeMap<u64, Choice>,
+    /// Other relations that held in every run, by PC.
+    pub others: BTreeMap<u64, Vec<Relation>>,
+    /// PCs whose constant a single call had: it may be proved, and is not worth writing else.
+    pub single: BTreeSet<u64>,
     /// What the compiler wrote, judged, by PC in scope.
     pub verdicts: BTreeMap<u64, Verdict>,
     /// PCs that stand for no known moment of the source, or for one at which the variable has no value.
     pub blank: BTreeSet<u64>,
 }
+
+impl Mended {
+    /// Takes back what is neither proved nor more than a constant that one call had.
+    pub fn forget_single(&mut self) {
+        let single = std::mem::take(&mut self.single);
+        self.choices.retain(|pc, choice| choice.label == Label::Proved || !single.contains(pc));
+    }
+
+    /// The relations that may be written at a PC, the chosen one first.
+    pub fn relations(&self, pc: u64) -> impl Iterator<Item = &Relation> {
+        let chosen = self.choices.get(&pc).map(|c| &c.relation);
+        chosen.into_iter().chain(self.others.get(&pc).into_iter().flatten().filter(move |r| Some(*r) != chosen)).take(MAX_RELATIONS)
+    }
+}
+
+/// Relations of one variable at one PC that a proof is tried for.
+const MAX_RELATIONS: usize = 6;
 
 /// Points where both builds are correlated: entry, loop heads, calls, exits.
 pub fn cut_points(study: &Study<'_>) -> BTreeSet<u64> {
@@ -121,7 +142,7 @@ pub fn repairable(variable: &Variable) -> bool {
 /// Relations by PC and variable name, from a proof file.
 pub type Given = BTreeMap<u64, Vec<(String, Relation)>>;
 
-/// Finds relations for every variable, all labelled validated (those that follow from `given` as proved).
+/// Finds relations for every variable, all labelled validated: what a file gives is somebody's word until it is proved here.
 pub fn mend(study: &Study<'_>, stages: Stages, given: Option<&Given>) -> Vec<Mended> {
     let cuts = cut_points(study);
     let mut all = Vec::new();
@@ -164,7 +185,7 @@ fn mend_variable(
         }
     };
     let stages = Stages { observe: stages.observe && given.is_none(), ..stages };
-    let label = if given.is_some() { Label::Proved } else { Label::Validated };
+    let label = Label::Validated;
     let facts: Facts = at_cuts.iter().map(|(pc, r)| (*pc, r.iter().cloned().collect())).collect();
     let none = Facts::new();
     let forward = if stages.forward { spread::spread(graph, &facts, Direction::Forward, Reversibility::Ignored) } else { none.clone() };
@@ -180,6 +201,8 @@ fn mend_variable(
         none
     };
     let mut choices: BTreeMap<u64, Choice> = BTreeMap::new();
+    let mut others: BTreeMap<u64, Vec<Relation>> = BTreeMap::new();
+    let mut single = BTreeSet::new();
     let mut verdicts = BTreeMap::new();
     let mut blank = BTreeSet::new();
     let mut previous: Option<Relation> = None;
@@ -200,6 +223,9 @@ fn mend_variable(
         candidates.retain(|(r, _)| fit::holds(r, &samples, variable.ty));
         if candidates.is_empty() && stages.observe {
             candidates.extend(fitted(pc).into_iter().map(|r| (r, Stage::Observed)));
+        }
+        if !study.is_common(e) {
+            candidates.sort_by_key(|(r, _)| r.is_constant());
         }
         if !study.is_supported(e) {
             let copies = |r: &Relation| match r {
@@ -225,11 +251,15 @@ fn mend_variable(
         });
         previous = chosen.as_ref().map(|c| c.0.clone());
         if let Some((relation, stage)) = chosen {
+            if relation.is_constant() && !study.is_common(e) {
+                single.insert(*pc);
+            }
             let lane = usual_lane(e);
+            others.insert(*pc, candidates.into_iter().map(|(r, _)| r).collect());
             choices.insert(*pc, Choice { relation, label, stage, lane });
         }
     }
-    Mended { variable: n, choices, verdicts, blank }
+    Mended { variable: n, choices, others, single, verdicts, blank }
 }
 
 /// The lane that most targets have: where stores change nothing others look the same.
@@ -264,7 +294,8 @@ fn verdict(study: &Study<'_>, variable: &Variable, pc: u64, evidence: &Evidence)
             (None, None) => None,
         };
         match value {
-            Some(v) if target.allowed.contains(&v) => right += 1,
+            // The compiler may follow the variable inside a line.
+            Some(v) if target.seen.contains(&v) || target.allowed.contains(&v) => right += 1,
             Some(_) => return Verdict::Wrong,
             None => {}
         }
@@ -276,10 +307,10 @@ fn verdict(study: &Study<'_>, variable: &Variable, pc: u64, evidence: &Evidence)
 pub fn admitted(variable: &Variable, pc: u64, choice: &Choice, verdict: Verdict, trust: Trust) -> bool {
     match variable.coverage(pc) {
         Coverage::OutOfScope => false,
+        _ if choice.label != Label::Proved && trust != Trust::Validated => false,
         Coverage::Missing => true,
         // What is right stays.
-        _ if verdict == Verdict::Right => false,
-        _ => (choice.label == Label::Proved || trust == Trust::Validated) && verdict == Verdict::Wrong,
+        _ => verdict == Verdict::Wrong,
     }
 }
 

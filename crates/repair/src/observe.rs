@@ -23,6 +23,9 @@ const SAMPLES_PER_PC: u64 = 18;
 /// Frame words kept per instant.
 const FRAME_WORDS: usize = 40;
 
+/// A file (by the hash of its name) and a line.
+pub type Place = (u64, u64);
+
 /// One build of the function.
 pub struct Side<'a> {
     /// The file.
@@ -43,6 +46,31 @@ impl<'a> Side<'a> {
         let code = Code::new(image);
         let graph = Graph::build(&code, function);
         Self { image, info, function, code, graph }
+    }
+
+    /// The source points of the function: where control comes to a line from another one, before any of its effects.
+    pub fn source_points(&self) -> BTreeMap<u64, Place> {
+        let (graph, info) = (&self.graph, self.info);
+        let mut found = BTreeMap::new();
+        for row in info.rows_of(self.function).filter(|r| !r.end && r.line != 0 && r.is_stmt) {
+            let place = info.place_at(row.address);
+            let from = graph.predecessors.get(&row.address);
+            if row.address == self.function.entry() || place.1 == 0 || !graph.instructions.contains_key(&row.address) {
+                continue;
+            }
+            // Going on inside a line is no arrival at it.
+            if from.is_some_and(|list| list.iter().any(|pc| info.place_at(*pc) != place)) {
+                found.insert(row.address, place);
+            }
+        }
+        // A loop written on one line is arrived at once per iteration, at its head.
+        for l in &graph.loops {
+            let place = info.place_at(l.head);
+            if place.1 != 0 && !l.body.iter().any(|pc| found.contains_key(pc)) {
+                found.insert(l.head, place);
+            }
+        }
+        found
     }
 
     /// The source lines of a loop's body.
@@ -73,6 +101,8 @@ pub struct Slot {
     pub size: u64,
     /// Class.
     pub class: TypeClass,
+    /// Where it is in scope.
+    pub scope: Vec<(u64, u64)>,
 }
 
 /// The variables of the reference build that can be read.
@@ -89,7 +119,7 @@ pub fn slots(info: &DebugInfo, names: &[String]) -> Vec<Slot> {
                 FrameBase::Other => continue,
             };
             let key = Key { function: function.name.clone(), name: variable.name.clone(), line: variable.line };
-            found.push(Slot { key, offset, size: variable.ty.size, class: variable.ty.class });
+            found.push(Slot { key, offset, size: variable.ty.size, class: variable.ty.class, scope: variable.scope.clone() });
         }
     }
     found
@@ -102,6 +132,8 @@ pub struct Moment {
     pub state: u64,
     /// Source line.
     pub line: u64,
+    /// Whether control comes to the line here: going on inside a line is a moment of it, but not its first.
+    pub arrival: bool,
     /// Values by slot; `None` where not in a frame or not initialised.
     pub values: Box<[Option<u64>]>,
 }
@@ -185,7 +217,9 @@ impl<'a> LoopWatch<'a> {
 
 /// Runs the reference build.
 pub fn run_reference(side: &Side<'_>, slots: &[Slot], mut cpu: Cpu) -> ReferenceRun {
-    let stops = side.graph.stops(side.info);
+    let points = side.source_points();
+    let mut stops = side.graph.stops(side.info);
+    stops.extend(points.iter().map(|(pc, place)| (*pc, place.1)));
     let starts: BTreeMap<u64, (u64, usize)> =
         side.info.functions.iter().enumerate().flat_map(|(n, f)| f.ranges.iter().map(move |(l, h)| (*l, (*h, n)))).collect();
     let function_at = |pc: u64| starts.range(..=pc).next_back().filter(|(_, (high, _))| pc < *high).map(|(_, (_, n))| *n);
@@ -216,7 +250,8 @@ pub fn run_reference(side: &Side<'_>, slots: &[Slot], mut cpu: Cpu) -> Reference
                     (bits != crate::relation::truncate(POISON as u64, slot.size)).then_some(bits)
                 })
                 .collect();
-            moments.push(Moment { state: cpu.tracker.state, line: *line, values });
+            let arrival = !side.function.contains(instant.pc) || points.contains_key(&instant.pc);
+            moments.push(Moment { state: cpu.tracker.state, line: *line, arrival, values });
         }
         if moments.len() >= MOMENT_LIMIT { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

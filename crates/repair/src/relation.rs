@@ -1,9 +1,8 @@
 //! A relation: how the value of a source variable follows from the machine's state at one PC.
 
-use gimli::write::{Address, Expression};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use trueline_machine::algebra::{GPR_DWARF, GPR_NAMES};
+use trueline_machine::algebra::GPR_NAMES;
 use trueline_machine::emulate::POISON;
 
 /// A part of the machine's state that a debugger can read.
@@ -136,100 +135,11 @@ impl Relation {
         };
         Some(truncate(bits, size))
     }
-
-    /// The location description. `place` turns a link-time address into what the writer wants, `near`
-    /// names the start of the object that an address lies in.
-    pub fn expression(&self, size: u64, place: &dyn Fn(u64) -> Address, near: &dyn Fn(u64) -> u64) -> Expression {
-        let mut e = Expression::new();
-        match self {
-            Self::Vector(n) => e.op_reg(gimli::Register(17 + u16::from(*n))),
-            Self::Bits(bits) => e.op_implicit_value(bits.to_le_bytes()[..size as usize].into()),
-            Self::Affine(a) => affine_expression(a, size, place, near, &mut e),
-        }
-        e
-    }
 }
 
 /// The low `size` bytes.
 pub fn truncate(bits: u64, size: u64) -> u64 {
     if size >= 8 { bits } else { bits & ((1 << (8 * size)) - 1) }
-}
-
-fn affine_expression(a: &Affine, size: u64, place: &dyn Fn(u64) -> Address, near: &dyn Fn(u64) -> u64, e: &mut Expression) {
-    let mut constant = a.constant;
-    let exact = a.divisor == 1;
-    // A register or a frame word that simply holds the variable is a location, not only a value.
-    if exact && constant == 0 && a.terms.len() == 1 && a.terms[0].1 == 1 {
-        match a.terms[0].0 {
-            Source::Register(n) | Source::Half(n) => return e.op_reg(gimli::Register(GPR_DWARF[n as usize])),
-            Source::Word(offset) | Source::HalfWord(offset) => {
-                e.op(gimli::DW_OP_call_frame_cfa);
-                e.op_consts(i64::from(offset));
-                return e.op(gimli::DW_OP_plus);
-            }
-            _ => {}
-        }
-    }
-    let mut first = true;
-    for (source, factor) in &a.terms {
-        match source {
-            Source::Register(n) => e.op_breg(gimli::Register(GPR_DWARF[*n as usize]), 0),
-            Source::Half(n) => {
-                e.op_breg(gimli::Register(GPR_DWARF[*n as usize]), 0);
-                if !exact || size > 4 {
-                    for op in [gimli::DW_OP_shl, gimli::DW_OP_shra] {
-                        e.op_constu(32);
-                        e.op(op);
-                    }
-                }
-            }
-            Source::Word(offset) | Source::HalfWord(offset) => {
-                e.op(gimli::DW_OP_call_frame_cfa);
-                e.op_consts(i64::from(*offset));
-                e.op(gimli::DW_OP_plus);
-                if matches!(source, Source::Word(_)) {
-                    e.op_deref();
-                } else {
-                    e.op_deref_size(4);
-                    for op in [gimli::DW_OP_shl, gimli::DW_OP_shra] {
-                        e.op_constu(32);
-                        e.op(op);
-                    }
-                }
-            }
-            Source::Cfa => e.op(gimli::DW_OP_call_frame_cfa),
-            Source::Bias => {
-                // bias·f + c = (bias + A)·f + (c - A·f) for the object A that makes the rest small.
-                let target = if *factor != 0 { (constant / factor) as u64 } else { 0 };
-                let address = near(target);
-                constant = constant.wrapping_sub((address as i64).wrapping_mul(*factor));
-                e.op_addr(place(address));
-            }
-        }
-        if *factor == -1 {
-            e.op(gimli::DW_OP_neg);
-        } else if *factor != 1 {
-            e.op_consts(*factor);
-            e.op(gimli::DW_OP_mul);
-        }
-        if !first {
-            e.op(gimli::DW_OP_plus);
-        }
-        first = false;
-    }
-    if first {
-        e.op_consts(constant);
-    } else if constant > 0 {
-        e.op_plus_uconst(constant as u64);
-    } else if constant < 0 {
-        e.op_consts(constant);
-        e.op(gimli::DW_OP_plus);
-    }
-    if !exact {
-        e.op_consts(a.divisor);
-        e.op(gimli::DW_OP_div);
-    }
-    e.op(gimli::DW_OP_stack_value);
 }
 
 impl fmt::Display for Source {

@@ -1,6 +1,6 @@
 //! The whole repair: read, run, relate, decide, write.
 
-use crate::debug::{DebugInfo, Function};
+use crate::debug::{DebugInfo, Function, TypeClass};
 use crate::given::{self, ProofFile};
 use crate::inputs;
 use crate::mend::{self, Stages, Trust};
@@ -10,6 +10,7 @@ use crate::report::{self, FunctionReport, Report};
 use crate::rewrite::{self, Edit, RewriteError};
 use crate::snapshot::{self, LayoutChoice, Snapshot};
 use crate::study::Study;
+use crate::vary;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -135,25 +136,19 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
         }
     }
     let wanted = |f: &&Function| request.functions.is_empty() || request.functions.contains(&f.name);
-    let pairs: Vec<(&Function, Result<&Function, String>)> = info
-        .functions
-        .iter()
-        .filter(wanted)
-        .map(|f| {
-            let same = reference_info.functions.iter().find(|r| r.name == f.name);
-            (f, same.ok_or_else(|| "the reference build has no such function".to_owned()))
-        })
-        .collect();
+    let pairs: Vec<(&Function, Result<&Function, String>)> =
+        info.functions.iter().filter(wanted).map(|f| (f, counterpart(&optimized, (&info, f), &reference_info))).collect();
     let (own, failure) = take_snapshots(request, &optimized, &reference, &pairs);
     let mut report = Report { size_before: optimized.bytes.len() as u64, ..Report::default() };
     let mut edits = Vec::new();
-    let mut solver = (request.proofs == Proofs::On && given.is_none()).then(|| Solver::find(request.solver.as_deref(), request.patience));
+    let mut solver = (request.proofs == Proofs::On).then(|| Solver::find(request.solver.as_deref(), request.patience));
     for (function, same) in pairs {
         let started = std::time::Instant::now();
         let (mut one, mut new) = match same {
             Ok(same) => {
                 let sides = ((&reference, &reference_info, same), (&optimized, &info, function));
-                repair_function(request, sides, &own, given.as_ref(), solver.as_mut())
+                let work = || repair_function(request, sides, &own, given.as_ref(), solver.as_mut());
+                contained(work).unwrap_or_else(|reason| (unrepaired(function, reason), Vec::new()))
             }
             Err(reason) => (unrepaired(function, reason), Vec::new()),
         };
@@ -169,6 +164,43 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
     report.size_after = bytes.len() as u64;
     Ok(Outcome { bytes, report, edits })
 }
+
+/// The function of the reference build that a function of the optimized one was made from: of the same name, declared on the same
+/// line of a unit of the same name. A clone that the compiler made with other parameters has none.
+fn counterpart<'r>(image: &Image, (info, f): (&DebugInfo, &Function), reference: &'r DebugInfo) -> Result<&'r Function, String> {
+    let clone = image.symbols.iter().find(|s| s.function && s.address == f.entry() && CLONES.iter().any(|c| s.name.contains(c)));
+    if let Some(clone) = clone {
+        return Err(format!("it is the clone {} with other parameters", clone.name));
+    }
+    let unit = |info: &DebugInfo, f: &Function| info.units.get(f.unit).map(|u| u.name.rsplit('/').next().unwrap_or("").to_owned());
+    let named: Vec<&Function> = reference.functions.iter().filter(|r| r.name == f.name).collect();
+    let same = |r: &&&Function| r.line == f.line && unit(reference, r) == unit(info, f);
+    match (named.as_slice(), named.iter().filter(same).collect::<Vec<_>>().as_slice()) {
+        ([], _) => Err("the reference build has no such function".to_owned()),
+        ([one], _) => Ok(*one),
+        (_, [one]) => Ok(**one),
+        _ => Err("the reference build has several functions of this name".to_owned()),
+    }
+}
+
+/// What compilers add to the names of clones whose parameters they changed.
+const CLONES: [&str; 3] = [".constprop", ".isra", ".part"];
+
+/// Runs the work of one function. Its trouble must not cost the file: a panic ends a thread of its own and leaves that
+/// function alone.
+fn contained<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("repair".to_owned()).stack_size(STACK);
+        let handle = thread.spawn_scoped(scope, work).map_err(|e| format!("no thread could be started: {e}"))?;
+        handle.join().map_err(|panic| {
+            let said = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+            format!("an internal error, please report it: {}", said.unwrap_or_default())
+        })
+    })
+}
+
+/// Stack of the thread that works on one function.
+const STACK: usize = 64 << 20;
 
 fn unrepaired(function: &Function, reason: String) -> FunctionReport {
     FunctionReport { name: function.name.clone(), address: function.entry(), reason: Some(reason), ..FunctionReport::default() }
@@ -189,8 +221,8 @@ fn take_snapshots(
     }
     let mut found = Vec::new();
     for layout in [LayoutChoice::Fixed, LayoutChoice::Random] {
-        let r = snapshot::take(reference, &request.args, &theirs, 1, layout);
-        let o = snapshot::take(optimized, &request.args, &ours, 1, layout);
+        let r = snapshot::take(reference, &request.args, &theirs, layout);
+        let o = snapshot::take(optimized, &request.args, &ours, layout);
         match (r, o) {
             (Ok(r), Ok(o)) => found.push((r, o)),
             (Err(e), _) | (_, Err(e)) => return (Vec::new(), Some(format!("the program's own run failed: {e}"))),
@@ -216,7 +248,7 @@ fn repair_function(
     let mut pairs = Vec::new();
     for (layout, (theirs, ours)) in own.iter().enumerate() {
         let (Some(a), Some(b)) = (theirs.get(&reference.2.entry()), ours.get(&optimized.2.entry())) else { continue };
-        pairs.extend(a.iter().zip(b).map(|(a, b)| (layout, a.clone(), b.clone())));
+        pairs.extend(same_calls(&o, a, b).into_iter().map(|(a, b)| (layout, a.clone(), b.clone())));
     }
     let inputs = inputs::make(&r, &o, &pairs, request.variations, request.seed);
     let study = Study::new(r, o, inputs);
@@ -239,6 +271,7 @@ fn repair_function(
         }
         proof = Some((result, solver.cpu.as_secs_f64()));
     }
+    mended.iter_mut().for_each(mend::Mended::forget_single);
     let edits = mended.iter().filter_map(|m| mend::edit(&study, m, request.trust)).collect();
     let mut report = report::count(&study, &mended, request.trust);
     if request.variants {
@@ -255,6 +288,22 @@ fn repair_function(
     (report, edits)
 }
 
+/// Snapshots of the same call in both builds. The optimized build may have inlined some calls, so that the n-th call of one is
+/// not the n-th of the other: those with the same numbers as arguments are taken for the same, in order.
+fn same_calls<'s>(optimized: &Side<'_>, theirs: &'s [Snapshot], ours: &'s [Snapshot]) -> Vec<(&'s Snapshot, &'s Snapshot)> {
+    let parameters = vary::parameters(optimized);
+    let numbers = |s: &Snapshot| -> Vec<u64> {
+        let plain = parameters.iter().filter(|(ty, _)| ty.class != TypeClass::Pointer);
+        let bits = plain.map(|(ty, place)| match place {
+            Ok(n) => crate::relation::truncate(s.cpu.gpr[*n], ty.size),
+            Err(n) => crate::relation::truncate(s.cpu.xmm[*n] as u64, ty.size),
+        });
+        bits.collect()
+    };
+    let mut rest = theirs.iter();
+    ours.iter().filter_map(|own| rest.clone().position(|s| numbers(s) == numbers(own)).and_then(|n| Some((rest.nth(n)?, own)))).collect()
+}
+
 /// The paper's four variants (V-B), from all stages to none, and what fitting at every PC adds: name with
 /// U, M and I, validation being enough.
 fn variants(study: &Study<'_>) -> Vec<(String, usize, usize, usize)> {
@@ -268,7 +317,9 @@ fn variants(study: &Study<'_>) -> Vec<(String, usize, usize, usize)> {
     ]
     .into_iter()
     .map(|(name, stages)| {
-        let counted = report::count(study, &mend::mend(study, stages, None), Trust::Validated);
+        let mut mended = mend::mend(study, stages, None);
+        mended.iter_mut().for_each(mend::Mended::forget_single);
+        let counted = report::count(study, &mended, Trust::Validated);
         (name.to_owned(), counted.updated, counted.missing_pcs, counted.constant_pcs)
     })
     .collect()

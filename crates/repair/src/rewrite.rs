@@ -5,6 +5,7 @@
 //! emptied, which debuggers take as "not there". Nothing is written to disk here.
 
 use crate::debug::{self, Slice};
+use crate::description;
 use crate::elf::Elf;
 use crate::relation::Relation;
 use gimli::write::{self, Address, AttributeValue, EndianVec, Location, LocationList, RelocateWriter, Relocation, RelocationTarget};
@@ -110,11 +111,7 @@ pub fn rewrite<'b>(image: &'b Image, edits: &'b [Edit]) -> Result<Vec<u8>, Rewri
             None => Address::Constant(address),
         }
     };
-    let near = |address: u64| {
-        image
-            .symbol_near(address)
-            .map_or_else(|| image.sections.iter().find(|s| s.loaded && s.address > 0).map_or(0, |s| s.address), |s| s.address)
-    };
+    let near = |address: u64| description::near(image, address);
     let convert_address = |address: u64| Some(place(address));
     refuse_unwritable_lines(&dwarf)?;
     let mut out = write::Dwarf::new();
@@ -208,7 +205,7 @@ fn apply<'a, 'b>(
     let mut list = Vec::new();
     for range in edit.ranges.iter().filter(|r| r.high > r.low) {
         let data = match &range.content {
-            Content::New(relation, size) => relation.expression(*size, place, near),
+            Content::New(relation, size) => description::describe(relation, *size, near).expression(*size, place),
             Content::Constant(value) => {
                 let mut e = write::Expression::new();
                 e.op_consts(*value);

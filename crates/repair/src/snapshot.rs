@@ -24,14 +24,11 @@ pub enum LayoutChoice {
     Random,
 }
 
-/// Runs a program and takes a snapshot at each of the first `per_function` calls of each entry.
-pub fn take(
-    image: &Image,
-    args: &[String],
-    entries: &[u64],
-    per_function: usize,
-    layout: LayoutChoice,
-) -> Result<BTreeMap<u64, Vec<Snapshot>>, String> {
+/// Which calls of a function are looked at, from one: later ones have other arguments and another heap.
+const CALLS: [usize; 6] = [1, 2, 3, 5, 9, 17];
+
+/// Runs a program and takes snapshots at some of the first calls of each entry.
+pub fn take(image: &Image, args: &[String], entries: &[u64], layout: LayoutChoice) -> Result<BTreeMap<u64, Vec<Snapshot>>, String> {
     let path = std::fs::canonicalize(&image.path).map_err(|e| format!("{}: {e}", image.path.display()))?;
     let mut job = Job::new(&path).args(args).limits(Limits::seconds(60)).confine(Confinement::traced());
     if layout == LayoutChoice::Random {
@@ -41,7 +38,9 @@ pub fn take(
     let (entry, span) = elf_entry(image);
     let mut inferior = Inferior::launch(&job, entry, span).map_err(|e| e.to_string())?;
     let bias = inferior.bias();
-    let mut wanted: BTreeMap<u64, usize> = entries.iter().map(|e| (*e, per_function)).collect();
+    // Calls so far, by entry.
+    let mut wanted: BTreeMap<u64, usize> = entries.iter().map(|e| (*e, 0)).collect();
+    let mut budget = SNAPSHOTS;
     let addresses: Vec<u64> = entries.iter().map(|e| e.wrapping_add(bias)).collect();
     inferior.set_breakpoints(&addresses).map_err(|e| e.to_string())?;
     let mut taken: BTreeMap<u64, Vec<Snapshot>> = BTreeMap::new();
@@ -51,12 +50,16 @@ pub fn take(
         match inferior.resume().map_err(|e| e.to_string())? {
             Event::Breakpoint(_) => {
                 let pc = inferior.regs().rip.wrapping_sub(bias);
-                if let Some(left) = wanted.get_mut(&pc) {
-                    let snapshot = capture(&inferior, &path, bias, &last)?;
-                    last = snapshot.cpu.memory.clone();
-                    taken.entry(pc).or_default().push(snapshot);
-                    *left -= 1;
-                    if *left == 0 {
+                if let Some(calls) = wanted.get_mut(&pc) {
+                    *calls += 1;
+                    // The first call of every function first: the others share what is left.
+                    if CALLS.contains(calls) && (*calls == 1 || budget > 0) {
+                        let snapshot = capture(&inferior, &path, bias, &last)?;
+                        last = snapshot.cpu.memory.clone();
+                        taken.entry(pc).or_default().push(snapshot);
+                        budget -= usize::from(*calls > 1);
+                    }
+                    if *calls >= CALLS[CALLS.len() - 1] || budget == 0 {
                         wanted.remove(&pc);
                         inferior.remove_breakpoint(pc.wrapping_add(bias)).map_err(|e| e.to_string())?;
                     }
@@ -68,6 +71,9 @@ pub fn take(
     }
     Ok(taken)
 }
+
+/// Snapshots of one run beyond the first of each function.
+const SNAPSHOTS: usize = 400;
 
 /// Entry point and address span, from the ELF header and the loaded sections.
 pub fn elf_entry(image: &Image) -> (u64, (u64, u64)) {

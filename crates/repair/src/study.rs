@@ -27,6 +27,8 @@ pub struct Pair {
     pub origin: Origin,
     /// Which input it is.
     pub number: u64,
+    /// Which call of the program's own it comes from.
+    pub call: usize,
     reference_memory: Tracker,
     optimized_memory: Tracker,
 }
@@ -102,6 +104,7 @@ impl<'a> Study<'a> {
                 layout: input.layout,
                 origin: input.origin,
                 number: input.number,
+                call: input.call,
                 reference_memory,
                 optimized_memory,
             });
@@ -121,7 +124,9 @@ impl<'a> Study<'a> {
             }
             windows.push(own);
         }
-        let index = slots.iter().enumerate().map(|(n, s)| (s.key.clone(), n)).collect();
+        // Of two variables with one name on one line nobody knows which is which.
+        let unique = |key: &Key| slots.iter().filter(|s| s.key == *key).count() == 1;
+        let index = slots.iter().enumerate().filter(|(_, s)| unique(&s.key)).map(|(n, s)| (s.key.clone(), n)).collect();
         Self { reference, optimized, slots, pairs, rejected, windows, by_pc, index }
     }
 
@@ -165,11 +170,19 @@ impl<'a> Study<'a> {
             let mut allowed = Vec::new();
             let mut ends: Option<(u64, u64)> = None;
             let mut blank = false;
+            let mut seen = Vec::new();
+            let arrives = window.moments.iter().any(|k| pair.source.moments[*k].arrival);
             for k in &window.moments {
                 let Some(bits) = pair.source.moments[*k].values[slot].and_then(|b| self.translate(pair, slot, b, *k)) else {
                     blank = true;
                     continue;
                 };
+                if !seen.contains(&bits) {
+                    seen.push(bits);
+                }
+                if arrives && !pair.source.moments[*k].arrival {
+                    continue;
+                }
                 ends = Some((ends.map_or(bits, |e| e.0), bits));
                 if !allowed.contains(&bits) {
                     allowed.push(bits);
@@ -178,7 +191,7 @@ impl<'a> Study<'a> {
             // Away from the line only what does not change is known.
             let vague = window.lines == align::Lines::Any && (blank || allowed.len() > 1);
             match ends.filter(|_| !vague) {
-                Some((first, last)) => evidence.targets.push((*at, Target { first, last, allowed, lane: window.lane })),
+                Some((first, last)) => evidence.targets.push((*at, Target { first, last, allowed, seen, lane: window.lane })),
                 None => evidence.unknown += 1,
             }
         }
@@ -194,7 +207,9 @@ impl<'a> Study<'a> {
             let moment = tie.and_then(|(t, i)| pair.source.instances[t.reference].arrivals.get(t.first + t.unroll * i)).map(|a| a.position);
             let bits = moment.and_then(|k| self.translate(pair, slot, pair.source.moments.get(k)?.values[slot]?, k));
             match bits {
-                Some(bits) => evidence.targets.push((*at, Target { first: bits, last: bits, allowed: vec![bits], lane: Some(0) })),
+                Some(bits) => {
+                    evidence.targets.push((*at, Target { first: bits, last: bits, allowed: vec![bits], seen: vec![bits], lane: Some(0) }));
+                }
                 None => evidence.unknown += 1,
             }
         }
@@ -208,6 +223,13 @@ impl<'a> Study<'a> {
     pub fn is_supported(&self, evidence: &Evidence) -> bool {
         let numbers = |pairs: &mut dyn Iterator<Item = &Pair>| pairs.map(|p| p.number).collect::<BTreeSet<_>>().len();
         numbers(&mut evidence.targets.iter().map(|(at, _)| &self.pairs[at.0])) > 1 || numbers(&mut self.pairs.iter()) < 2
+    }
+
+    /// True when a number that is always the same may be believed: several calls of the program's own came here, or inputs that were
+    /// made up on purpose. What one call had throughout is that call's.
+    pub fn is_common(&self, evidence: &Evidence) -> bool {
+        let calls: BTreeSet<usize> = evidence.targets.iter().map(|(at, _)| self.pairs[at.0].call).collect();
+        calls.len() > 1 || evidence.targets.iter().all(|(at, _)| self.pairs[at.0].origin == Origin::Generated)
     }
 
     /// The samples that a relation is fitted to.

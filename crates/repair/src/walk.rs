@@ -1,12 +1,14 @@
 //! Walks of the symbolic machine from one cut point to the next, over all paths at once.
 
-use crate::debug::DebugInfo;
+use crate::debug::{DebugInfo, TypeClass, VariableKind};
 use crate::flow::Graph;
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::algebra::{Machine, Place, RSP};
-use trueline_machine::emulate::Code;
+use trueline_machine::emulate::{self, Code};
+use trueline_machine::library;
 use trueline_machine::lift::{self, Flow};
-use trueline_machine::symbolic::{Store, Symbolic, unwritten};
+use trueline_machine::symbolic::call::{Argument, Effect, Site};
+use trueline_machine::symbolic::{Symbolic, unwritten};
 use trueline_machine::term::Terms;
 
 /// Where a walk ended.
@@ -16,6 +18,8 @@ pub enum Arrival {
     Cut(u64),
     /// At a return.
     Return,
+    /// At an instruction after which nothing is known.
+    Lost(u64),
 }
 
 /// Most instructions between two cut points.
@@ -28,6 +32,12 @@ const MAX_DEPTH: usize = 4;
 /// The order of instructions in a function, by address.
 type Ranks = BTreeMap<u64, usize>;
 
+/// A function of the image, as a call sees it.
+struct Callee {
+    name: String,
+    arguments: Option<Vec<Argument>>,
+}
+
 /// The code that walks may enter.
 pub struct Ground<'a> {
     code: &'a Code<'a>,
@@ -35,8 +45,8 @@ pub struct Ground<'a> {
     cuts: BTreeSet<u64>,
     /// Functions of the image without loops, by entry: their calls are followed.
     callees: BTreeMap<u64, Ranks>,
-    /// Names of the image's functions, by entry.
-    names: BTreeMap<u64, String>,
+    /// All functions of the image, by entry.
+    functions: BTreeMap<u64, Callee>,
 }
 
 impl<'a> Ground<'a> {
@@ -57,39 +67,94 @@ impl<'a> Ground<'a> {
             }
         }
         let cuts = graph.loops.iter().map(|l| l.head).chain([entry]).collect();
-        let names = info.functions.iter().map(|f| (f.entry(), f.name.clone())).collect();
-        Self { code, ranks: graph.ranks(entry), cuts, callees, names }
+        let functions = info.functions.iter().map(|f| (f.entry(), Callee { name: f.name.clone(), arguments: arguments(f) })).collect();
+        Self { code, ranks: graph.ranks(entry), cuts, callees, functions }
     }
 
-    /// The name of what a call reaches.
-    fn name(&self, target: u64) -> Option<String> {
-        self.code.outside(target).or_else(|| self.names.get(&target).cloned())
+    /// What the C library's model says of a call: one whose format may store something is not known.
+    fn library(&self, m: &mut Symbolic, name: &str) -> (Effect, Option<Vec<Argument>>) {
+        let Some(model) = library::model(name) else { return (Effect::Writes, None) };
+        let safe = model.format.is_none_or(|n| m.text(n).is_some_and(|text| !stores(&text)));
+        if safe { (model.effect, model.arguments) } else { (Effect::Writes, None) }
+    }
+
+    /// Makes a call of what is not followed.
+    fn call(&self, m: &mut Symbolic, target: Option<u64>) {
+        let outside = target.and_then(|t| self.code.outside(t));
+        if let Some(name) = &outside {
+            let name = library::plain(name);
+            // Reserved names: a function of the image that is called so is somebody's own.
+            if let Some((count, bits)) = emulate::pure_arguments(name) {
+                return m.call(&Site {
+                    name: Some(name),
+                    arguments: Some(vec![Argument::Float(bits / 8); count]),
+                    effect: Effect::Function,
+                });
+            }
+            let (effect, arguments) = self.library(m, name);
+            return m.call(&Site { name: Some(name), arguments, effect });
+        }
+        let own = target.and_then(|t| self.functions.get(&t));
+        let arguments = own.and_then(|f| f.arguments.clone());
+        m.call(&Site { name: own.map(|f| f.name.as_str()), arguments, effect: Effect::Writes });
     }
 }
 
-/// Machines by where they arrived, and the table of their terms.
-pub type Arrivals = (Vec<(Arrival, Symbolic)>, Terms);
+/// True when a format of `printf` has a conversion that stores.
+fn stores(format: &[u8]) -> bool {
+    let mut conversion = false;
+    for byte in format {
+        match byte {
+            b'%' => conversion = !conversion,
+            b'n' if conversion => return true,
+            b'a'..=b'z' | b'A'..=b'Z' if conversion && !b"hlLqjzt".contains(byte) => conversion = false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// How a function's parameters are passed; `None` when one is passed in memory or in several registers.
+fn arguments(function: &crate::debug::Function) -> Option<Vec<Argument>> {
+    let parameters = function.variables.iter().filter(|v| v.kind == VariableKind::Parameter && !v.inlined && v.function == function.name);
+    parameters
+        .map(|v| match (v.ty.class, v.ty.size) {
+            (TypeClass::Signed | TypeClass::Unsigned | TypeClass::Pointer, 1 | 2 | 4 | 8) => Some(Argument::Integer(v.ty.size as u32)),
+            (TypeClass::Float, 4 | 8) => Some(Argument::Float(v.ty.size as u32)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Machines by where they arrived.
+pub type Arrivals = Vec<(Arrival, Symbolic)>;
 
 /// Walks from `pc` to the next cut points and returns, joining paths wherever they meet, so that the work
-/// is linear in the code. `visit` sees each instruction's address with the machine before it.
-pub fn walk(ground: &Ground<'_>, start: Symbolic, pc: u64, visit: &mut dyn FnMut(u64, &mut Symbolic)) -> Result<Arrivals, String> {
-    walk_in(ground, &ground.ranks, start, pc, 0, visit)
+/// is linear in the code. `visit` sees each instruction's address with the machine before it. Machines share `terms`.
+pub fn walk(
+    ground: &Ground<'_>,
+    terms: &mut Terms,
+    start: Symbolic,
+    pc: u64,
+    visit: &mut dyn FnMut(u64, &Symbolic),
+) -> Result<Arrivals, String> {
+    walk_in(ground, &ground.ranks, terms, start, pc, 0, visit)
 }
 
 fn walk_in(
     ground: &Ground<'_>,
     ranks: &Ranks,
-    mut start: Symbolic,
+    terms: &mut Terms,
+    start: Symbolic,
     pc: u64,
     depth: usize,
-    visit: &mut dyn FnMut(u64, &mut Symbolic),
+    visit: &mut dyn FnMut(u64, &Symbolic),
 ) -> Result<Arrivals, String> {
     let code = ground.code;
-    let mut terms = std::mem::take(&mut start.terms);
     let mut arrived: BTreeMap<Arrival, Vec<Symbolic>> = BTreeMap::new();
     let mut queue: BTreeMap<(usize, u64), Vec<Symbolic>> = BTreeMap::new();
-    let rank = |pc: u64| ranks.get(&pc).copied().ok_or_else(|| format!("control leaves the function at {pc:#x}"));
-    queue.insert((rank(pc)?, pc), vec![start]);
+    let first = ranks.get(&pc).copied().ok_or_else(|| format!("{pc:#x} is not in the function"))?;
+    queue.insert((first, pc), vec![start]);
     let mut steps = 0;
     while let Some(((at, pc), machines)) = queue.pop_first() {
         steps += 1;
@@ -99,86 +164,112 @@ fn walk_in(
         if terms.len() > MAX_TERMS {
             return Err("its values grow too large between two correlated points".to_owned());
         }
-        let Some(mut m) = merge(&mut terms, machines) else { continue };
-        m.terms = std::mem::take(&mut terms);
-        visit(pc, &mut m);
-        let instruction = code.at(pc).ok_or_else(|| format!("no code at {pc:#x}"))?;
+        let Some(mut m) = merge(terms, machines) else { continue };
+        visit(pc, &m);
+        let instruction = code.at(pc);
+        let flow = instruction.map(|i| with(terms, &mut m, |m| lift::execute(m, &i)));
+        let (Some(instruction), Some(Ok(flow))) = (instruction, flow) else {
+            arrived.entry(Arrival::Lost(pc)).or_default().push(m);
+            continue;
+        };
         let next = instruction.next_ip();
         let mut out: Vec<(u64, Symbolic)> = Vec::new();
-        match lift::execute(&mut m, &instruction).map_err(|e| e.to_string())? {
+        match flow {
             Flow::Next => out.push((next, m)),
             // A call in place of the return.
-            Flow::Jump(to) if code.outside(to).is_some() || (!ranks.contains_key(&to) && ground.names.contains_key(&to)) => {
-                m.call(ground.name(to).as_deref());
-                terms = std::mem::take(&mut m.terms);
+            Flow::Jump(to) if code.outside(to).is_some() || (!ranks.contains_key(&to) && ground.functions.contains_key(&to)) => {
+                with(terms, &mut m, |m| ground.call(m, Some(to)));
                 arrived.entry(Arrival::Return).or_default().push(m);
             }
             Flow::Jump(to) => out.push((to, m)),
-            Flow::Call(to) => {
-                match ground.callees.get(&to).filter(|_| depth < MAX_DEPTH) {
-                    Some(ranks) => m = enter(ground, ranks, m, to, depth + 1)?,
-                    None => m.call(ground.name(to).as_deref()),
-                }
-                out.push((next, m));
-            }
+            Flow::Call(to) => match call(ground, terms, m, to, depth) {
+                Called::Back(m) => out.push((next, *m)),
+                Called::Never => {}
+                Called::Unknown(m) => arrived.entry(Arrival::Lost(pc)).or_default().push(*m),
+            },
             Flow::CallTo(_) => {
-                m.call(None);
+                with(terms, &mut m, |m| ground.call(m, None));
                 out.push((next, m));
             }
-            Flow::Return => {
-                terms = std::mem::take(&mut m.terms);
-                arrived.entry(Arrival::Return).or_default().push(m);
-            }
-            Flow::Branch(condition, to) => match m.terms.value(condition) {
+            Flow::Return => arrived.entry(Arrival::Return).or_default().push(m),
+            Flow::Branch(condition, to) => match terms.value(condition) {
                 Some(0) => out.push((next, m)),
                 Some(_) => out.push((to, m)),
                 None => {
-                    let taken = m.terms.and(m.condition, condition);
-                    let not = m.terms.not(condition);
-                    let passed = m.terms.and(m.condition, not);
-                    let shared = std::mem::take(&mut m.terms);
+                    let taken = terms.and(m.condition, condition);
+                    let not = terms.not(condition);
+                    let passed = terms.and(m.condition, not);
                     let mut other = m.clone();
                     other.condition = passed;
                     m.condition = taken;
-                    m.terms = shared;
                     out.push((next, other));
                     out.push((to, m));
                 }
             },
-            Flow::JumpTo(_) => return Err("it has a computed jump".to_owned()),
-            Flow::Stop => return Err("it has a trap".to_owned()),
+            Flow::JumpTo(_) => arrived.entry(Arrival::Lost(pc)).or_default().push(m),
+            // No run without undefined behaviour goes on from here.
+            Flow::Stop => {}
         }
-        for (to, mut m) in out {
-            if !m.terms.is_empty() {
-                terms = std::mem::take(&mut m.terms);
+        for (to, m) in out {
+            if terms.value(m.condition) == Some(0) {
+                continue;
             }
             if depth == 0 && ground.cuts.contains(&to) {
                 arrived.entry(Arrival::Cut(to)).or_default().push(m);
                 continue;
             }
-            let order = rank(to)?;
-            if order <= at {
-                return Err(format!("it has a loop at {to:#x} that is no natural one"));
+            match ranks.get(&to) {
+                Some(order) if *order > at => queue.entry((*order, to)).or_default().push(m),
+                // Out of the function, or back into what is no natural loop.
+                _ => arrived.entry(Arrival::Lost(pc)).or_default().push(m),
             }
-            queue.entry((order, to)).or_default().push(m);
         }
     }
-    let done = arrived.into_iter().filter_map(|(a, ms)| Some((a, merge(&mut terms, ms)?))).collect();
-    Ok((done, terms))
+    Ok(arrived.into_iter().filter_map(|(a, ms)| Some((a, merge(terms, ms)?))).collect())
 }
 
-/// Follows a call of a function in the image to its return.
-fn enter(ground: &Ground<'_>, ranks: &Ranks, mut m: Symbolic, pc: u64, depth: usize) -> Result<Symbolic, String> {
-    m.move_stack(-8);
-    let stack = m.get(Place::Gpr(RSP));
-    let (done, terms) = walk_in(ground, ranks, m, pc, depth, &mut |_, _| {})?;
-    let (_, mut m) = done.into_iter().next().ok_or("a callee does not return")?;
-    m.terms = terms;
-    if m.get(Place::Gpr(RSP)) != stack {
-        return Err("a callee does not restore the stack".to_owned());
+/// Lends the shared table to a machine.
+pub fn with<T>(terms: &mut Terms, m: &mut Symbolic, f: impl FnOnce(&mut Symbolic) -> T) -> T {
+    std::mem::swap(terms, &mut m.terms);
+    let result = f(m);
+    std::mem::swap(terms, &mut m.terms);
+    result
+}
+
+/// How a call goes on.
+enum Called {
+    Back(Box<Symbolic>),
+    Never,
+    Unknown(Box<Symbolic>),
+}
+
+/// Follows a call of a function in the image to its return, or takes it as a whole.
+fn call(ground: &Ground<'_>, terms: &mut Terms, mut m: Symbolic, to: u64, depth: usize) -> Called {
+    let outside = ground.code.outside(to);
+    match outside.as_deref().map(library::ending) {
+        Some(library::Ending::Never) => return Called::Never,
+        Some(library::Ending::Strange) => return Called::Unknown(Box::new(m)),
+        _ => {}
     }
-    m.move_stack(8);
-    Ok(m)
+    if let Some(ranks) = ground.callees.get(&to).filter(|_| depth < MAX_DEPTH)
+        && let Some(m) = enter(ground, ranks, terms, m.clone(), to, depth + 1)
+    {
+        return Called::Back(Box::new(m));
+    }
+    with(terms, &mut m, |m| ground.call(m, Some(to)));
+    Called::Back(Box::new(m))
+}
+
+fn enter(ground: &Ground<'_>, ranks: &Ranks, terms: &mut Terms, mut m: Symbolic, pc: u64, depth: usize) -> Option<Symbolic> {
+    let stack = with(terms, &mut m, |m| {
+        m.move_stack(-8);
+        m.get(Place::Gpr(RSP))
+    });
+    let done = walk_in(ground, ranks, terms, m, pc, depth, &mut |_, _| {}).ok()?;
+    let [(Arrival::Return, m)] = <[_; 1]>::try_from(done).ok()? else { return None };
+    let mut m = m;
+    with(terms, &mut m, |m| (m.get(Place::Gpr(RSP)) == stack).then(|| m.move_stack(8)))?;
+    Some(m)
 }
 
 /// Joins machines that arrived at the same place: differing values become choices on the paths'
@@ -198,47 +289,8 @@ pub fn merge(terms: &mut Terms, machines: Vec<Symbolic>) -> Option<Symbolic> {
             let value = terms.ite(condition, b, a);
             joined.places.insert(place, value);
         }
-        let offsets: BTreeSet<i64> = joined.frame.keys().chain(m.frame.keys()).copied().collect();
-        for offset in offsets {
-            match (joined.frame.get(&offset), m.frame.get(&offset)) {
-                (Some(a), Some(b)) if terms.width(*a) == terms.width(*b) => {
-                    let value = terms.ite(condition, *b, *a);
-                    joined.frame.insert(offset, value);
-                }
-                (Some(v), None) | (None, Some(v)) => {
-                    // One path read or wrote it first: on the other it still is what it was at the start, if nothing
-                    // else was stored there.
-                    let bytes = terms.width(*v) / 8;
-                    let other = if joined.frame.contains_key(&offset) { &m.written } else { &joined.written };
-                    let stale = other.range(offset..offset + i64::from(bytes)).next().is_some();
-                    let name = format!("frame_{}_{offset}_{bytes}", joined.side);
-                    let start = if stale { terms.fresh(bytes * 8) } else { terms.var(bytes * 8, &name) };
-                    let (a, b) = (joined.frame.get(&offset).copied().unwrap_or(start), m.frame.get(&offset).copied().unwrap_or(start));
-                    let value = terms.ite(condition, b, a);
-                    joined.frame.insert(offset, value);
-                }
-                _ => {
-                    joined.frame.remove(&offset);
-                    joined.written.insert(offset);
-                }
-            }
-        }
-        joined.written.extend(m.written);
-        joined.calls = joined.calls.max(m.calls);
-        joined.lost = joined.lost.max(m.lost);
-        if joined.memory != m.memory {
-            joined.forget_memory();
-        } else if joined.stores != m.stores {
-            let common = joined.stores.iter().zip(&m.stores).take_while(|(a, b)| a == b).count();
-            let not = terms.not(condition);
-            for store in joined.stores.iter_mut().skip(common) {
-                store.guard = terms.and(store.guard, not);
-            }
-            for store in m.stores.into_iter().skip(common) {
-                let guard = terms.and(store.guard, condition);
-                joined.stores.push(Store { guard, ..store });
-            }
-        }
+        joined.frame.join(terms, condition, &m.frame);
+        joined.memory.join(terms, condition, &m.memory);
         joined.condition = terms.either(joined.condition, m.condition);
     }
     Some(joined)

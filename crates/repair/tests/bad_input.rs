@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_machine::image::Image;
 use trueline_repair::debug::DebugInfo;
+use trueline_repair::mend::Trust;
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
 use trueline_toolchain::{Limits, Scratch, find_compiler};
 
@@ -67,7 +68,8 @@ fn build(scratch: &Scratch, cc: &str, flags: &[&str], name: &str) -> Option<Path
 fn run(binary: &Path, reference: &Path, solver: Option<&str>) -> Outcome {
     let proofs = if solver.is_some() { Proofs::On } else { Proofs::Off };
     let patience = Duration::from_secs(5);
-    let request = Request { variations: 1, proofs, solver: solver.map(str::to_owned), patience, ..Request::new(binary, reference) };
+    let trust = Trust::Validated;
+    let request = Request { variations: 1, trust, proofs, solver: solver.map(str::to_owned), patience, ..Request::new(binary, reference) };
     repair(&request, &mut |_| {}).unwrap()
 }
 

@@ -64,7 +64,7 @@ fn the_emulator_has_the_processors_registers_at_every_instruction_of_the_kernels
         let image = Image::open(&binary).unwrap();
         let info = DebugInfo::read(&image).unwrap();
         let entries: Vec<u64> = info.functions.iter().filter(|f| f.name != "main").map(trueline_repair::debug::Function::entry).collect();
-        let snapshots = snapshot::take(&image, &[], &entries, 1, LayoutChoice::Fixed).unwrap();
+        let snapshots = snapshot::take(&image, &[], &entries, LayoutChoice::Fixed).unwrap();
         assert!(!snapshots.is_empty(), "{cc} {file}");
         let code = Code::new(&image);
         for function in info.functions.iter().filter(|f| snapshots.contains_key(&f.entry())) {

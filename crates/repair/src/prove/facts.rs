@@ -12,6 +12,9 @@ use trueline_machine::solver::equal;
 use trueline_machine::symbolic::Symbolic;
 use trueline_machine::term::{Extreme, Sign, Term};
 
+/// Globals of one function that registers are compared with.
+const MAX_GLOBALS: usize = 24;
+
 /// Most source iterations that a loop is taken to leave over.
 const MAX_LEFT: i128 = 64;
 
@@ -46,6 +49,35 @@ pub enum Fact {
     Small(u8, u64),
     /// The low bits of such a form.
     Aligned(Affine, u32, u64),
+    /// A register holds what lies in memory at a link-time address, so many bytes of it.
+    Loaded(Place, u64, u32, Spread),
+}
+
+/// How a value from memory fills a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Above it there are zeroes.
+    Zeroes,
+    /// Above it there are copies of its sign.
+    Sign,
+    /// It is in every lane.
+    Lanes,
+}
+
+impl Spread {
+    const ALL: [Self; 3] = [Self::Zeroes, Self::Sign, Self::Lanes];
+
+    /// A value spread over a register of a width.
+    pub fn fill(self, o: &mut Symbolic, value: Term, width: u32) -> Term {
+        match self {
+            Self::Zeroes => o.terms.zext(value, width),
+            Self::Sign => o.terms.sext(value, width),
+            Self::Lanes => {
+                let copies = width / o.terms.width(value);
+                (1..copies).fold(value, |low, _| o.terms.concat(value, low))
+            }
+        }
+    }
 }
 
 /// How lanes come together.
@@ -125,6 +157,49 @@ impl Prover<'_, '_> {
             facts.extend(states.first().map(|s| Fact::FixedVector(n, s.xmm[n as usize])));
         }
         facts
+    }
+
+    /// Registers that hold a global on arrival at a node, as the terms say: what the optimizer loads once for the whole loop.
+    pub fn loaded(&self, machine: &mut Symbolic) -> Vec<Fact> {
+        let graph = &self.study.optimized.graph;
+        let globals: BTreeSet<(u64, u32)> = graph
+            .instructions
+            .values()
+            .filter(|i| i.is_ip_rel_memory_operand() && i.mnemonic() != Mnemonic::Lea)
+            .map(|i| (i.memory_displacement64(), i.memory_size().size() as u32))
+            .filter(|(_, bytes)| matches!(bytes, 1 | 2 | 4 | 8))
+            .take(MAX_GLOBALS)
+            .collect();
+        let mut found = Vec::new();
+        for (address, bytes) in globals {
+            let value = self.global(machine, address, bytes);
+            for spread in Spread::ALL {
+                for place in (0..16).filter(|n| *n != RSP).map(Place::Gpr).chain((0..16).map(Place::Xmm)) {
+                    let Some(held) = machine.places.get(&place).copied() else { continue };
+                    let width = machine.terms.width(held);
+                    // A value that is as wide as the register is spread in one way only.
+                    let whole = bytes * 8 == width;
+                    if (!whole || spread == Spread::Zeroes) && held == spread.fill(machine, value, width) {
+                        found.push(Fact::Loaded(place, address, bytes, spread));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// What lies at a link-time address of the optimized build.
+    fn global(&self, o: &mut Symbolic, address: u64, bytes: u32) -> Term {
+        let at = o.link_address(address);
+        // An address that comes from the file is mapped.
+        o.load(&at, bytes).unwrap_or(at)
+    }
+
+    /// A register as a fact of this kind has it.
+    pub fn filled(&self, o: &mut Symbolic, place: Place, address: u64, bytes: u32, spread: Spread) -> Term {
+        let width = if matches!(place, Place::Xmm(_)) { 128 } else { 64 };
+        let value = self.global(o, address, bytes);
+        spread.fill(o, value, width)
     }
 
     /// Vector registers whose lanes together are a variable in every run, one or two at a time.
@@ -231,7 +306,9 @@ impl Prover<'_, '_> {
             }
             Relation::Affine(a) => {
                 let sum = form(o, a);
-                if a.divisor == 1 && size < 8 {
+                // A whole register is the whole number, which `start` makes use of; half of one is as much of it as there is.
+                let halves = a.terms.iter().any(|(s, _)| matches!(s, Source::Half(_) | Source::HalfWord(_)));
+                if a.divisor == 1 && size < 8 && halves {
                     let low = o.terms.extract(sum, 0, size as u32 * 8);
                     return equal(&mut o.terms, low, value);
                 }
@@ -253,7 +330,7 @@ impl Prover<'_, '_> {
             Fact::Related(s, _) | Fact::Congruent(s, ..) | Fact::AtLeast(s, _) | Fact::AtMost(s, _) => vec![*s],
             Fact::Below(s, _) | Fact::Within(_, s) | Fact::Near(_, s, _) | Fact::Lanes(s, ..) => vec![*s],
             Fact::Less(a, b) | Fact::NotMore(a, b) => vec![*a, *b],
-            Fact::Fixed(..) | Fact::FixedVector(..) | Fact::Aligned(..) | Fact::Small(..) => Vec::new(),
+            Fact::Fixed(..) | Fact::FixedVector(..) | Fact::Aligned(..) | Fact::Small(..) | Fact::Loaded(..) => Vec::new(),
         };
         let pairs: Vec<(Term, Term)> = slots.iter().map(|s| (value(self, r, *s), self.wide(r, *s))).collect();
         std::mem::swap(&mut o.terms, &mut r.terms);
@@ -332,6 +409,11 @@ impl Prover<'_, '_> {
                 let k = o.terms.constant(*bits, u128::from(*rest));
                 equal(&mut o.terms, low, k)
             }
+            Fact::Loaded(place, address, bytes, spread) => {
+                let held = o.get(*place);
+                let value = self.filled(o, *place, *address, *bytes, *spread);
+                equal(&mut o.terms, held, value)
+            }
             Fact::Less(..) => o.terms.bin(Bin::Slt, pairs[0].1, pairs[1].1),
             Fact::NotMore(..) => {
                 let less = o.terms.bin(Bin::Slt, pairs[1].1, pairs[0].1);
@@ -359,6 +441,7 @@ impl Prover<'_, '_> {
                 let group: Vec<String> = group.iter().map(|n| format!("xmm{n}")).collect();
                 format!("{} = {kind:?} of the lanes of {}", name(s), group.join(" and "))
             }
+            Fact::Loaded(place, address, bytes, spread) => format!("{place:?} = {bytes} bytes at {address:#x} ({spread:?})"),
             Fact::Small(n, k) => format!("{} <= {k:#x}", trueline_machine::algebra::GPR_NAMES[*n as usize]),
             Fact::Aligned(a, bits, rest) => format!("{}·({a}) ≡ {rest} mod {}", a.divisor, 1u64 << bits),
         }
@@ -386,7 +469,7 @@ fn reduced(state: &State, kind: Reduction, group: &[u8]) -> u32 {
 }
 
 /// What a form comes to before its division.
-fn form(o: &mut Symbolic, a: &Affine) -> Term {
+pub fn form(o: &mut Symbolic, a: &Affine) -> Term {
     let mut sum = o.terms.constant(64, u128::from(a.constant as u64));
     for (source, factor) in &a.terms {
         let x = match source {

@@ -3,14 +3,14 @@
 use super::facts::{self, Fact, Reduction};
 use super::{Node, Prover};
 use crate::debug::TypeClass;
-use crate::inputs;
+use crate::observe::Place as Line;
 use crate::relation::{Relation, Source};
 use crate::study::Study;
 use crate::walk::{self, Arrival};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use trueline_machine::algebra::{Bin, Place, RBP, RSP};
-use trueline_machine::symbolic::{ELSEWHERE, Moves, Object, Symbolic};
+use trueline_machine::algebra::{Bin, Place, RBP};
+use trueline_machine::symbolic::Symbolic;
 use trueline_machine::term::{Extreme, Sign, Term, Terms};
 
 /// The machines that leave a stretch of code, by where they arrive.
@@ -21,6 +21,12 @@ const MAX_CHAIN: usize = 600;
 
 /// Most loops around one that the source is followed out of.
 const MAX_NEST: usize = 2;
+
+/// Most visits of source points that one step keeps.
+const MAX_POINTS: usize = 4000;
+
+/// How far below its frame the source's stack is taken to end in the middle of a function: nothing there is a variable.
+const FAR: i64 = 1 << 40;
 
 /// One machine path between nodes with its source path.
 pub struct Edge {
@@ -34,45 +40,74 @@ pub struct Edge {
     pub machine: Symbolic,
 }
 
+/// A visit of a source point.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Its address in the -O0 build.
+    pub pc: u64,
+    /// Its file and line.
+    pub place: Line,
+    /// Source iterations since the node.
+    pub lane: usize,
+    /// The source there.
+    pub machine: Symbolic,
+}
+
 /// Everything that starts at one node.
 pub struct Fan {
     /// The table that all machines share.
     pub terms: Terms,
     /// Paths to the next nodes.
     pub edges: Vec<Edge>,
+    /// Instructions after which nothing is known.
+    pub lost: BTreeSet<u64>,
     /// Machine states by PC.
     pub visits: Vec<(u64, Symbolic)>,
-    /// Source machines after 0, 1, … iterations.
-    pub lanes: Vec<Symbolic>,
-    /// Source machines where the loop is left.
-    pub ends: Vec<Symbolic>,
+    /// Visits of source points on the same step, in the source's order.
+    pub points: Vec<Point>,
     /// The node's own facts.
     pub facts: Vec<Term>,
+}
+
+/// The source's way from a node on, as it is followed.
+#[derive(Default)]
+struct Trail {
+    points: Vec<Point>,
+    lane: usize,
 }
 
 impl Prover<'_, '_> {
     /// Both machines at a node, facts put in as definitions where they can be.
     fn start(&self, node: &Node) -> (Symbolic, Symbolic, Vec<Term>) {
         let study = self.study;
-        let mut r = Symbolic::new(Terms::default(), "ref", Arc::clone(&self.objects), if node.head.is_none() { 8 } else { 0x800 });
-        r.moves = Some(Arc::clone(&self.moves));
+        let mut r = Symbolic::new(Terms::default(), "ref", Arc::clone(&self.layouts.0), if node.head.is_none() { 8 } else { FAR });
         if node.head.is_some() {
             let cfa = r.cfa();
-            let k = r.terms.constant(64, 16);
-            let frame = r.terms.bin(Bin::Sub, cfa, k);
+            let frame = below(&mut r.terms, cfa, 16);
             r.places.insert(Place::Gpr(RBP), frame);
         }
         let terms = std::mem::take(&mut r.terms);
-        let mut o = Symbolic::new(terms, "opt", Arc::clone(&self.objects), node.depth);
+        let mut o = Symbolic::new(terms, "opt", Arc::clone(&self.layouts.1), node.depth);
+        if let Some(k) = node.frame_pointer {
+            let cfa = o.cfa();
+            let frame = below(&mut o.terms, cfa, k);
+            o.places.insert(Place::Gpr(RBP), frame);
+        }
         if node.head.is_none() {
+            let mut foreign = BTreeSet::new();
             for n in [7u8, 6, 2, 1, 8, 9] {
                 let arg = o.terms.var(64, &format!("arg{n}"));
-                o.places.insert(Place::Gpr(n), arg);
+                let own = if self.shared.contains(&Place::Gpr(n)) { arg } else { o.terms.var(64, &format!("own{n}")) };
+                foreign.extend([arg, own]);
+                o.places.insert(Place::Gpr(n), own);
                 r.places.insert(Place::Gpr(n), arg);
             }
+            o.foreign = Arc::new(foreign);
+            r.foreign = Arc::clone(&o.foreign);
             for n in 0..8 {
                 let arg = o.terms.var(128, &format!("argx{n}"));
-                o.places.insert(Place::Xmm(n), arg);
+                let own = if self.shared.contains(&Place::Xmm(n)) { arg } else { o.terms.var(128, &format!("ownx{n}")) };
+                o.places.insert(Place::Xmm(n), own);
                 r.places.insert(Place::Xmm(n), arg);
             }
             return (o, r, Vec::new());
@@ -143,6 +178,14 @@ impl Prover<'_, '_> {
             }
         }
         for fact in &node.facts {
+            let Fact::Loaded(place, address, bytes, spread) = fact else { continue };
+            if !o.places.contains_key(place) {
+                let value = self.filled(&mut o, *place, *address, *bytes, *spread);
+                o.places.insert(*place, value);
+            }
+        }
+        self.define_variables(node, &mut o, &mut r);
+        for fact in &node.facts {
             let Fact::Lanes(slot, Reduction::Sum, group) = fact else { continue };
             let Some(first) = group.iter().copied().find(|n| !o.places.contains_key(&Place::Xmm(*n))) else { continue };
             let s = &study.slots[*slot];
@@ -166,12 +209,45 @@ impl Prover<'_, '_> {
                 let lanes: Vec<Term> = group.iter().flat_map(|n| facts::lanes(&mut o, *n)).collect();
                 let kind = if *kind == Reduction::Largest { Extreme::Largest } else { Extreme::Smallest };
                 let value = o.terms.extreme(kind(Sign::Signed), &lanes);
-                r.frame.insert(study.slots[*slot].offset, value);
+                std::mem::swap(&mut o.terms, &mut r.terms);
+                r.frame.write(&mut r.terms, study.slots[*slot].offset, value);
+                std::mem::swap(&mut o.terms, &mut r.terms);
             }
         }
         let facts: Vec<Fact> = node.facts.clone();
         let assumed = facts.iter().map(|f| self.instantiate(f, &mut o, &mut r)).collect();
         (o, r, assumed)
+    }
+
+    /// A variable that follows from a register which another one defines already is put in as what that makes it, so that both
+    /// builds' addresses look alike.
+    fn define_variables(&self, node: &Node, o: &mut Symbolic, r: &mut Symbolic) {
+        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        let mut used: BTreeSet<Term> = BTreeSet::new();
+        for fact in &node.facts {
+            let Fact::Related(slot, Relation::Affine(a)) = fact else { continue };
+            let s = &self.study.slots[*slot];
+            // The first relation of each variable defined its register, if any did.
+            if !seen.insert(*slot) || s.size != 4 || s.class == TypeClass::Float || a.terms.is_empty() {
+                continue;
+            }
+            let whole = a.terms.iter().all(|(s, _)| matches!(s, Source::Register(_) | Source::Bias));
+            let defined = a.terms.iter().all(|(s, _)| !matches!(s, Source::Register(n) if !o.places.contains_key(&Place::Gpr(*n))));
+            if !whole || !defined {
+                continue;
+            }
+            let own = walk::with(&mut o.terms, r, |r| r.frame_value(s.offset, 4));
+            let sum = facts::form(o, a);
+            // Only a sum that cannot overflow says what the variable itself is.
+            if o.terms.interval(sum).is_none() || o.terms.contains(sum, own) {
+                continue;
+            }
+            let Some(quotient) = o.terms.divided(sum, a.divisor) else { continue };
+            let value = o.terms.extract(quotient, 0, 32);
+            if used.insert(own) {
+                walk::with(&mut o.terms, r, |r| r.frame.write(&mut r.terms, s.offset, value));
+            }
+        }
     }
 
     /// Tells the terms what the facts say of the size of variables, so that sums of indices are extended by rewriting.
@@ -193,19 +269,28 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// One step of the source: from a machine at `pc` to every next loop head or return.
-    fn advance(&self, terms: &mut Terms, mut m: Symbolic, pc: u64) -> Result<Exits, String> {
-        m.terms = std::mem::take(terms);
-        let (done, table) = walk::walk(&self.theirs, m, pc, &mut |_, _| {})?;
-        *terms = table;
-        Ok(done.into_iter().collect())
+    /// One step of the source: from a machine at `pc` to every next loop head or return, noting the source points on the way
+    /// that `keep` wants.
+    fn advance(&self, terms: &mut Terms, m: Symbolic, pc: u64, trail: &mut Trail, keep: &dyn Fn(u64) -> bool) -> Result<Exits, String> {
+        let lane = trail.lane;
+        let done = walk::walk(&self.theirs, terms, m, pc, &mut |at, m| {
+            if let Some(place) = self.points.get(&at).filter(|_| trail.points.len() < MAX_POINTS && keep(at)) {
+                trail.points.push(Point { pc: at, place: *place, lane, machine: m.clone() });
+            }
+        })?;
+        Ok(done.into_iter().filter(|(a, _)| !matches!(a, Arrival::Lost(_))).collect())
+    }
+
+    /// One step of the source, whose points belong to no machine point.
+    fn pass(&self, terms: &mut Terms, m: Symbolic, pc: u64) -> Result<Exits, String> {
+        self.advance(terms, m, pc, &mut Trail::default(), &|_| false)
     }
 
     /// Follows the source from head to head while there is one way to go, until the target.
     fn follow(&self, terms: &mut Terms, mut at: Arrival, mut m: Symbolic, target: Arrival) -> Option<Symbolic> {
         for _ in 0..MAX_CHAIN {
             let Arrival::Cut(pc) = at else { return None };
-            let mut next = self.advance(terms, m, pc).ok()?;
+            let mut next = self.pass(terms, m, pc).ok()?;
             if let Some(found) = next.remove(&target) {
                 return Some(found);
             }
@@ -218,13 +303,19 @@ impl Prover<'_, '_> {
     }
 
     /// The source from a node on: machines after each iteration, and where each leads when the loop is left.
-    fn iterate(&self, terms: &mut Terms, node: &Node, r: Symbolic) -> Result<(Vec<Symbolic>, Vec<Exits>), String> {
+    fn iterate(&self, terms: &mut Terms, node: &Node, r: Symbolic, trail: &mut Trail) -> Result<(Vec<Symbolic>, Vec<Exits>), String> {
         let mut lanes = vec![r];
         let mut exits: Vec<Exits> = Vec::new();
         let start = node.head.unwrap_or(self.study.reference.function.entry());
+        let graph = &self.study.reference.graph;
+        let body = node.head.and_then(|h| graph.loops.iter().find(|l| l.head == h)).map(|l| &l.body);
         let last = node.unroll + node.rest;
         for lane in 0..=last {
-            let mut next = self.advance(terms, lanes[lane].clone(), start)?;
+            trail.lane = lane;
+            // Past the iterations that this step stands for only the way out is on it.
+            let inside = lane < last || node.unroll == 0;
+            let keep = |pc: u64| inside || body.is_none_or(|b| !b.contains(&pc) || pc == start);
+            let mut next = self.advance(terms, lanes[lane].clone(), start, trail, &keep)?;
             let again = node.head.and_then(|h| next.remove(&Arrival::Cut(h)));
             exits.push(next);
             match again {
@@ -235,9 +326,9 @@ impl Prover<'_, '_> {
         Ok((lanes, exits))
     }
 
-    /// Where the optimizer left no loop, the source's own may run on known values: its heads, one by one, and where that ends.
-    fn unrolled(&self, terms: &mut Terms, exits: &[Exits]) -> (Vec<Symbolic>, Vec<(Arrival, Symbolic)>) {
-        let (mut chain, mut ends) = (Vec::new(), Vec::new());
+    /// Where the optimizer left no loop, the source's own may run on known values: where that ends.
+    fn unrolled(&self, terms: &mut Terms, exits: &[Exits], trail: &mut Trail) -> Vec<(Arrival, Symbolic)> {
+        let mut ends = Vec::new();
         for (arrival, m) in exits.iter().flatten() {
             let mut at = vec![(*arrival, m.clone())];
             for _ in 0..MAX_CHAIN {
@@ -245,13 +336,13 @@ impl Prover<'_, '_> {
                 if self.is_head(*pc) {
                     break;
                 }
-                let Ok(next) = self.advance(terms, m.clone(), *pc) else { break };
-                chain.extend(next.values().cloned());
+                trail.lane += 1;
+                let Ok(next) = self.advance(terms, m.clone(), *pc, trail, &|_| true) else { break };
                 at = next.into_iter().collect();
             }
             ends.extend(at.into_iter().filter(|(a, _)| matches!(a, Arrival::Cut(pc) if self.is_head(*pc))));
         }
-        (chain, ends)
+        ends
     }
 
     /// True for the head of a source loop that is tied to a node.
@@ -259,23 +350,25 @@ impl Prover<'_, '_> {
         self.nodes.iter().any(|n| n.head == Some(pc))
     }
 
-    /// The source one step further from the heads at which it arrives: after the first iteration of the next loop, and where it
-    /// returns from the loops around the node's own (the way out of a nest goes through all of them).
-    fn beyond(&self, terms: &mut Terms, ends: Vec<(Arrival, Symbolic)>) -> Vec<Symbolic> {
-        let mut found = Vec::new();
+    /// The source one step further from the heads at which it arrives: into the first iteration of the next loop, and out of the
+    /// loops around the node's own (the way out of a nest goes through all of them).
+    fn beyond(&self, terms: &mut Terms, ends: Vec<(Arrival, Symbolic)>, own: Option<u64>, trail: &mut Trail) {
         let mut work: Vec<(Arrival, Symbolic, usize)> = ends.into_iter().map(|(a, m)| (a, m, 0)).collect();
-        while let Some((Arrival::Cut(pc), m, depth)) = work.pop() {
-            let Ok(next) = self.advance(terms, m, pc) else { continue };
+        while let Some((arrival, m, depth)) = work.pop() {
+            let Arrival::Cut(pc) = arrival else { continue };
+            trail.lane += 1;
+            let Ok(next) = self.advance(terms, m, pc, trail, &|_| true) else { continue };
             for (arrival, m) in next {
-                match arrival {
-                    Arrival::Return => found.insert(0, m),
-                    Arrival::Cut(to) if to == pc => found.push(m),
-                    Arrival::Cut(to) if depth < MAX_NEST && self.is_head(to) => work.push((arrival, m, depth + 1)),
-                    Arrival::Cut(_) => {}
+                if let Arrival::Cut(to) = arrival
+                    && to != pc
+                    && Some(to) != own
+                    && depth < MAX_NEST
+                    && self.is_head(to)
+                {
+                    work.push((arrival, m, depth + 1));
                 }
             }
         }
-        found
     }
 
     /// Everything that starts at a node.
@@ -283,21 +376,21 @@ impl Prover<'_, '_> {
         let node = &self.nodes[index];
         let (mut o, r, facts) = self.start(node);
         let mut terms = std::mem::take(&mut o.terms);
-        let (mut lanes, exits) = self.iterate(&mut terms, node, r)?;
-        let (chain, heads) = self.unrolled(&mut terms, &exits);
-        let beyond = self.beyond(&mut terms, heads);
+        let mut trail = Trail::default();
+        let (lanes, exits) = self.iterate(&mut terms, node, r, &mut trail)?;
+        let heads = self.unrolled(&mut terms, &exits, &mut trail);
+        self.beyond(&mut terms, heads, node.head, &mut trail);
         let mut visits = Vec::new();
-        o.terms = terms;
-        let (done, mut terms) = walk::walk(&self.ours, o, node.pc, &mut |pc, m| {
-            let table = std::mem::take(&mut m.terms);
-            visits.push((pc, m.clone()));
-            m.terms = table;
-        })?;
-        let mut edges = Vec::new();
+        let done = walk::walk(&self.ours, &mut terms, o, node.pc, &mut |pc, m| visits.push((pc, m.clone())))?;
+        let (mut edges, mut lost) = (Vec::new(), BTreeSet::new());
         for (arrival, machine) in done {
             let to = match arrival {
                 Arrival::Cut(pc) => self.nodes.iter().position(|n| n.pc == pc),
                 Arrival::Return => None,
+                Arrival::Lost(pc) => {
+                    lost.insert(pc);
+                    None
+                }
             };
             let sources = match to.and_then(|t| self.nodes[t].head.map(|h| (t, h))) {
                 Some((to, head)) => self.sources(&mut terms, node, &self.nodes[to], head, &lanes, &exits),
@@ -305,14 +398,7 @@ impl Prover<'_, '_> {
             };
             edges.push(Edge { arrival, to, sources, machine });
         }
-        // Iterations that were peeled off in front of a loop, for the PCs that stand for them.
-        if node.head.is_none() {
-            for edge in edges.iter().filter(|e| e.sources.len() > 1) {
-                lanes.extend(edge.sources.iter().skip(1).cloned());
-            }
-        }
-        let ends = exits.iter().rev().flat_map(|e| e.values().cloned()).chain(beyond).chain(chain).collect();
-        Ok(Fan { terms, edges, visits, lanes, ends, facts })
+        Ok(Fan { terms, edges, lost, visits, points: trail.points, facts })
     }
 
     /// Source machines that arrive at `head` from a node, on the ways that the runs suggest.
@@ -344,7 +430,7 @@ impl Prover<'_, '_> {
             && let Some(mut m) = sources.first().cloned()
         {
             for _ in 0..to.peeled {
-                let Ok(mut next) = self.advance(terms, m, head) else { break };
+                let Ok(mut next) = self.pass(terms, m, head) else { break };
                 let Some(again) = next.remove(&target) else { break };
                 sources.push(again.clone());
                 m = again;
@@ -364,36 +450,22 @@ impl Prover<'_, '_> {
     }
 }
 
-/// The distance from the stack pointer to the canonical frame address at a PC, when it is the same always.
-pub fn depth_at(study: &Study<'_>, pc: u64) -> Option<i64> {
+/// The distance from a register to the canonical frame address at a PC, when it was the same in every run. What is guessed
+/// here is checked on every way to the node.
+pub fn distance_at(study: &Study<'_>, pc: u64, register: u8) -> Option<i64> {
     let depths: BTreeSet<u64> = study
         .instants(pc)
         .iter()
         .map(|at| {
             let state = &study.instant(*at).machine;
-            state.cfa.wrapping_sub(state.gpr[RSP as usize])
+            state.cfa.wrapping_sub(state.gpr[register as usize])
         })
         .collect();
     (depths.len() == 1).then(|| depths.first().map(|d| *d as i64)).flatten()
 }
 
-/// Shared objects at the optimized build's addresses, read-only sections of both, and how the reference
-/// build's addresses move there.
-pub fn address_space(study: &Study<'_>) -> (Arc<[Object]>, Moves) {
-    let (r, o) = (&study.reference, &study.optimized);
-    let mut objects = Vec::new();
-    let mut moves = Vec::new();
-    for (n, (name, theirs, ours, size)) in inputs::shared(r.image, o.image).into_iter().enumerate() {
-        let ty = o.info.globals.iter().find(|g| g.name == name).map(|g| g.ty);
-        let element = ty.and_then(|t| t.element.map(|e| e.1).or(Some(t.size))).filter(|e| matches!(e, 1 | 2 | 4 | 8)).unwrap_or(4);
-        objects.push(Object { low: ours, high: ours + size, id: n as u32, element: element as u32, fixed: None });
-        moves.push((theirs, theirs + size, ours.wrapping_sub(theirs)));
-    }
-    for (image, shift) in [(o.image, 0), (r.image, ELSEWHERE)] {
-        for s in image.sections.iter().filter(|s| s.loaded && !s.writable && !s.code && !s.data.is_empty()) {
-            let low = s.address + shift;
-            objects.push(Object { low, high: low + s.size, id: 1 << 20, element: 8, fixed: Some(s.data.clone().into()) });
-        }
-    }
-    (objects.into(), moves.into())
+/// A term less a number.
+pub fn below(terms: &mut Terms, t: Term, by: i64) -> Term {
+    let k = terms.constant(64, u128::from(by as u64));
+    terms.bin(Bin::Sub, t, k)
 }

@@ -1,75 +1,92 @@
 //! Labels every new location that follows from the facts on all paths.
 
-use super::fan::Fan;
+use super::sigma::Standing;
 use super::{Proof, Prover};
+use crate::description;
 use crate::mend::{Label, Mended};
+use crate::relation::Relation;
+use crate::walk;
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::algebra::Bin;
 use trueline_machine::solver::{Answer, Question, Solver};
 use trueline_machine::symbolic::Symbolic;
 use trueline_machine::term::{Term, Terms};
 
-/// Source points that one location may be compared with.
-const MAX_POINTS: usize = 10;
+/// A candidate: variable, PC and which of its relations.
+type Owner = (usize, u64, usize);
 
 impl Prover<'_, '_> {
     /// Labels every choice that follows from the facts on all paths. Nothing at a tainted PC is.
-    pub fn label(&self, mended: &mut [Mended], solver: &mut Solver, tainted: &BTreeSet<u64>) -> Result<Proof, String> {
+    pub fn label(&self, mended: &mut [Mended], solver: &mut Solver, tainted: &BTreeSet<u64>) -> Proof {
         let mut proof = Proof::default();
-        // (variable, pc) to whether every visit was covered so far.
-        let mut state: BTreeMap<(usize, u64), bool> = BTreeMap::new();
+        let own = |one: &Mended| {
+            let variable = &self.study.optimized.function.variables[one.variable];
+            self.study.slot(variable).filter(|_| variable.function == self.study.reference.function.name && !variable.inlined)
+        };
+        // By candidate: whether every visit was covered so far.
+        let mut state: BTreeMap<Owner, bool> = BTreeMap::new();
+        let wanted: BTreeSet<u64> =
+            mended.iter().filter(|m| own(m).is_some()).flat_map(|m| m.choices.keys().copied()).filter(|pc| !tainted.contains(pc)).collect();
         for index in 0..self.nodes.len() {
-            let Fan { mut terms, visits, lanes, ends, facts, .. } = self.fan(index)?;
+            // What one node leads to is not known: then nothing is, since anything may be reached from it.
+            let Ok(mut fan) = self.fan(index) else {
+                if tainted.contains(&self.nodes[index].pc) {
+                    continue;
+                }
+                return Proof { reason: Some("a step could not be followed again".to_owned()), ..Proof::default() };
+            };
+            let standings = self.standings(&mut fan, solver, &wanted);
             let mut questions = Vec::new();
-            let mut owners: Vec<(usize, u64)> = Vec::new();
-            for (pc, machine) in visits {
+            let mut owners: Vec<Owner> = Vec::new();
+            for s in &standings {
                 for (m, one) in mended.iter().enumerate() {
-                    let Some(choice) = one.choices.get(&pc) else { continue };
-                    let variable = &self.study.optimized.function.variables[one.variable];
-                    let slot = self.study.slot(variable).filter(|_| variable.function == self.study.reference.function.name);
-                    let entry = state.entry((m, pc)).or_insert(true);
-                    let Some(slot) = slot.filter(|_| !tainted.contains(&pc)) else {
-                        *entry = false;
-                        continue;
-                    };
-                    // Most source points are ruled out by rewriting alone: the solver sees the others.
-                    let first = choice.lane.unwrap_or(0).min(lanes.len());
-                    let (before, after) = lanes.split_at(first);
-                    let mut claim: Option<Term> = None;
-                    let mut points = 0;
-                    // Past a loop its end comes first, inside it the iteration that the runs saw.
-                    let order: Vec<&Symbolic> = match choice.lane {
-                        Some(_) => after.iter().chain(&ends).chain(before).collect(),
-                        None => ends.iter().take(2).chain(lanes.iter().rev()).chain(ends.iter().skip(2)).collect(),
-                    };
-                    for source in order {
-                        let at = self.holds_at(&mut terms, &machine, source, choice, slot);
-                        if terms.value(at) == Some(0) || points == MAX_POINTS {
+                    let (Some(slot), true) = (own(one), one.choices.contains_key(&s.pc)) else { continue };
+                    for (r, relation) in one.relations(s.pc).enumerate() {
+                        let entry = state.entry((m, s.pc, r)).or_insert(true);
+                        let points: Vec<&Symbolic> =
+                            s.points.iter().filter(|n| self.in_scope(slot, fan.points[**n].pc)).map(|n| &fan.points[*n].machine).collect();
+                        if points.is_empty() || points.len() < s.points.len() {
+                            *entry = false;
+                        }
+                        if !*entry {
                             continue;
                         }
-                        points += 1;
-                        claim = Some(claim.map_or(at, |c| terms.bin(Bin::Or, c, at)));
-                        if terms.value(at) == Some(1) {
-                            break;
+                        for source in points {
+                            match self.shows(&mut fan.terms, s, source, relation, slot) {
+                                Some(claim) => {
+                                    let both = [s.machine.condition, source.condition];
+                                    questions.push(Question { assumptions: fan.facts.iter().copied().chain(both).collect(), claim });
+                                    owners.push((m, s.pc, r));
+                                }
+                                None => {
+                                    state.insert((m, s.pc, r), false);
+                                }
+                            }
                         }
                     }
-                    let Some(claim) = claim else {
-                        state.insert((m, pc), false);
-                        continue;
-                    };
-                    let mut assumptions = facts.clone();
-                    assumptions.push(machine.condition);
-                    questions.push(Question { assumptions, claim });
-                    owners.push((m, pc));
                 }
             }
-            let answers = solver.ask(&mut terms, &questions);
+            let answers = solver.ask(&mut fan.terms, &questions);
             for (owner, _) in owners.into_iter().zip(answers).filter(|(_, a)| *a != Answer::Valid) {
                 state.insert(owner, false);
             }
         }
-        for ((m, pc), ok) in state {
-            if let (true, Some(choice)) = (ok, mended[m].choices.get_mut(&pc)) {
+        // Of several that hold the plainest is written: a constant, a copy, a form.
+        let plainness = |relation: &Relation| match relation {
+            other if other.is_constant() => 0,
+            Relation::Affine(a) if a.terms.len() == 1 && a.is_copy() => 1,
+            _ => 2,
+        };
+        let mut proved: Vec<(usize, u64, u8, usize, Relation)> = Vec::new();
+        for ((m, pc, r), _) in state.into_iter().filter(|(_, ok)| *ok) {
+            proved.extend(mended[m].relations(pc).nth(r).cloned().map(|relation| (m, pc, plainness(&relation), r, relation)));
+        }
+        proved.sort_by_key(|(m, pc, plain, r, _)| (*m, *pc, *plain, *r));
+        for (m, pc, _, _, relation) in proved {
+            if let Some(choice) = mended[m].choices.get_mut(&pc)
+                && choice.label != Label::Proved
+            {
+                choice.relation = relation;
                 choice.label = Label::Proved;
                 proof.proved += 1;
             }
@@ -78,19 +95,24 @@ impl Prover<'_, '_> {
             let facts = node.facts.iter().map(|f| self.describe(f)).collect();
             proof.invariants.push((node.pc, node.head, facts));
         }
-        Ok(proof)
+        proof
     }
 
-    /// The source is at this point of its step and the choice gives the variable's value there.
-    fn holds_at(&self, terms: &mut Terms, machine: &Symbolic, source: &Symbolic, choice: &crate::mend::Choice, slot: usize) -> Term {
+    /// True when the -O0 build has a variable in scope at an address.
+    fn in_scope(&self, slot: usize, pc: u64) -> bool {
+        self.study.slots[slot].scope.iter().any(|(low, high)| pc >= *low && pc < *high)
+    }
+
+    /// The claim that what is written for a relation shows the variable's value at a source visit.
+    fn shows(&self, terms: &mut Terms, s: &Standing, source: &Symbolic, relation: &Relation, slot: usize) -> Option<Term> {
+        let place = &self.study.slots[slot];
+        let image = self.study.optimized.image;
+        let near = |address: u64| description::near(image, address);
+        let description = description::describe(relation, place.size, &near);
         let mut source = source.clone();
-        source.terms = std::mem::take(terms);
-        let s = &self.study.slots[slot];
-        let (value, wide) = (source.frame_value(s.offset, s.size as u32), self.wide(&mut source, slot));
-        let mut machine = machine.clone();
-        machine.terms = std::mem::take(&mut source.terms);
-        let claim = self.claim(&mut machine, &choice.relation, value, wide, s.size);
-        *terms = std::mem::take(&mut machine.terms);
-        terms.and(source.condition, claim)
+        let value = walk::with(terms, &mut source, |m| m.frame_value(place.offset, place.size as u32));
+        let mut machine = s.machine.clone();
+        let shown = walk::with(terms, &mut machine, |m| description.shown(m, place.size))?;
+        Some(terms.bin(Bin::Eq, shown, value))
     }
 }

@@ -3,31 +3,36 @@
 //!
 //! The product program's nodes are the function's entry and the heads of tied loops. From each node every
 //! machine path to the next node is matched with the source path it stands for: as many source iterations
-//! as the loop was seen to cover, then on. Facts that are not inductive are dropped until the rest is
-//! (Houdini); a location is proved when every path from a node to its PC implies it.
+//! as the loop was seen to cover, then on; memory must be the same on arrival. Facts that are not inductive are
+//! dropped until the rest is (Houdini). A location is proved when on every path from a node to its PC the source
+//! is at σ(pc) with the same memory and what is written shows the variable's value there. The argument is in
+//! `docs/repair-soundness.md`.
 
+mod exposure;
 mod facts;
 mod fan;
 mod label;
+mod layout;
+mod sigma;
 
 use crate::align;
 use crate::mend::Mended;
+use crate::observe::Place as Line;
 use crate::study::Study;
 use crate::walk::{Arrival, Ground};
 use facts::Fact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use trueline_machine::algebra::{Place, RBP, RSP};
 use trueline_machine::solver::{Answer, Question, Solver};
-use trueline_machine::symbolic::{Moves, Object};
-use trueline_machine::term::Term;
+use trueline_machine::symbolic::{Layout, Symbolic, memory};
+use trueline_machine::term::{Term, Terms};
 
 /// What is taken for granted by every proof.
-pub const ASSUMPTIONS: [&str; 5] = [
-    "shared memory is equal in both builds at correlated points (as in every run)",
-    "an access stays inside the object it starts in, distinct objects do not overlap, unknown pointers do not point into the frame",
-    "the same outside call since a correlated point answers the same in both builds",
-    "floating-point operations are functions of their operands",
-    "a PC stands for the source iteration that it stood for in every run",
+pub const ASSUMPTIONS: [&str; 3] = [
+    "the -O0 build is what the source means",
+    "no run has undefined behaviour",
+    "no other thread, signal handler or debugger changes the program's memory, and its code does not change",
 ];
 
 /// Most source iterations in front of a loop or left over after it that are followed one by one.
@@ -49,6 +54,8 @@ struct Node {
     rest: usize,
     /// From the stack pointer to the canonical frame address.
     depth: i64,
+    /// From the frame pointer to it, where it is one.
+    frame_pointer: Option<i64>,
     /// What holds here.
     facts: Vec<Fact>,
 }
@@ -80,8 +87,12 @@ struct Prover<'s, 'a> {
     nodes: Vec<Node>,
     ours: Ground<'s>,
     theirs: Ground<'s>,
-    objects: Arc<[Object]>,
-    moves: Moves,
+    /// Of the reference and of the optimized build.
+    layouts: (Arc<Layout>, Arc<Layout>),
+    /// Registers that hold the same argument in both builds at the entry.
+    shared: BTreeSet<Place>,
+    /// The source points.
+    points: BTreeMap<u64, Line>,
 }
 
 /// What the runs say of a loop: votes by reference head and unrolling, iterations in front and left over.
@@ -122,24 +133,54 @@ impl<'s, 'a> Prover<'s, 'a> {
             return Err("the reference build has a computed jump".to_owned());
         }
         let entry = o.function.entry();
-        let mut nodes = vec![Node { pc: entry, head: None, unroll: 0, peeled: 0, rest: 0, depth: 8, facts: Vec::new() }];
+        let own = exposure::of_optimized(&o.graph);
+        let mut nodes =
+            vec![Node { pc: entry, head: None, unroll: 0, peeled: 0, rest: 0, depth: 8, frame_pointer: None, facts: Vec::new() }];
         for (pc, ties) in ties(study) {
             let innermost = o.graph.innermost(pc).is_some_and(|n| !o.graph.loops.iter().any(|l| l.parent == Some(n)));
             // Where runs disagree the most common reading is tried; the proof itself decides. A loop that is
             // tied to nothing is no node, and nothing that is reached through it is proved.
             let Some((&(head, unroll), _)) = ties.votes.iter().max_by_key(|(_, n)| **n) else { continue };
-            let Some(depth) = fan::depth_at(study, pc) else { continue };
+            let Some(depth) = fan::distance_at(study, pc, RSP) else { continue };
+            let frame_pointer = own.frame_pointer.then(|| fan::distance_at(study, pc, RBP)).flatten();
             // An outer loop's iteration passes through the inner loop's node.
             let unroll = if innermost { unroll } else { 0 };
             let few = |n: usize| if innermost && n <= MAX_REST { n } else { 0 };
-            nodes.push(Node { pc, head: Some(head), unroll, peeled: few(ties.peeled), rest: few(ties.rest), depth, facts: Vec::new() });
+            nodes.push(Node {
+                pc,
+                head: Some(head),
+                unroll,
+                peeled: few(ties.peeled),
+                rest: few(ties.rest),
+                depth,
+                frame_pointer,
+                facts: Vec::new(),
+            });
         }
         let ours = Ground::new(&o.code, &o.graph, o.info, entry);
         let theirs = Ground::new(&r.code, &r.graph, r.info, r.function.entry());
-        let (objects, moves) = fan::address_space(study);
-        let mut prover = Self { study, nodes, ours, theirs, objects, moves };
+        let layouts = layout::layouts(study, own.exposure);
+        let points = r.source_points();
+        let mut prover = Self { study, nodes, ours, theirs, layouts, shared: layout::shared_arguments(study), points };
         for n in 1..prover.nodes.len() {
             prover.nodes[n].facts = prover.guess(prover.nodes[n].pc);
+        }
+        for n in 0..prover.nodes.len() {
+            let Ok(mut fan) = prover.fan(n) else { continue };
+            for edge in fan.edges {
+                // The way around a loop finds what the way into it has put there.
+                let Some(to) = edge.to.filter(|to| *to != n) else { continue };
+                let mut machine = edge.machine;
+                machine.terms = std::mem::take(&mut fan.terms);
+                let new = prover.loaded(&mut machine);
+                fan.terms = std::mem::take(&mut machine.terms);
+                let known = &mut prover.nodes[to].facts;
+                new.into_iter().for_each(|fact| {
+                    if !known.contains(&fact) {
+                        known.push(fact);
+                    }
+                });
+            }
         }
         Ok(prover)
     }
@@ -155,7 +196,10 @@ impl<'s, 'a> Prover<'s, 'a> {
             if rounds[index] > MAX_ROUNDS {
                 return Err("the facts did not settle".to_owned());
             }
-            let (stray, dropped) = self.step(index, solver)?;
+            let Ok((stray, dropped)) = self.step(index, solver) else {
+                lost[index] = BTreeSet::from([self.nodes[index].pc]);
+                continue;
+            };
             lost[index] = stray;
             // Facts that were dropped weaken what their own node may assume.
             for (to, facts) in dropped {
@@ -172,10 +216,10 @@ impl<'s, 'a> Prover<'s, 'a> {
                 work.extend(self.study.optimized.graph.successors.get(&pc).into_iter().flatten());
             }
         }
-        let mut proof = self.label(mended, solver, &tainted)?;
+        let mut proof = self.label(mended, solver, &tainted);
         if !tainted.is_empty() {
             let heads: Vec<String> = strays.iter().map(|pc| format!("{pc:#x}")).collect();
-            proof.reason = Some(format!("the source could not be followed to the loop at {}", heads.join(", ")));
+            proof.reason = Some(format!("the source could not be followed with equal memory to {}", heads.join(", ")));
         }
         Ok(proof)
     }
@@ -185,54 +229,91 @@ impl<'s, 'a> Prover<'s, 'a> {
     fn step(&self, index: usize, solver: &mut Solver) -> Result<(BTreeSet<u64>, Refuted), String> {
         let mut fan = self.fan(index)?;
         let mut questions = Vec::new();
-        // Edge, source alternative and fact; an alternative that is none asks whether the edge is ever taken.
-        let mut asked: Vec<(usize, Option<usize>, Option<usize>)> = Vec::new();
+        let mut asked: Vec<Asked> = Vec::new();
         for (e, edge) in fan.edges.iter_mut().enumerate() {
-            let Arrival::Cut(_) = edge.arrival else { continue };
+            if edge.arrival == Arrival::Return {
+                continue;
+            }
             let mut base: Vec<Term> = fan.facts.clone();
             let never = fan.terms.not(edge.machine.condition);
             questions.push(Question { assumptions: base.clone(), claim: never });
-            asked.push((e, None, None));
+            asked.push(Asked::Never(e));
             base.push(edge.machine.condition);
-            let Some(to) = edge.to else { continue };
+            let Some(to) = edge.to.filter(|to| self.keeps_frame(&mut fan.terms, *to, &edge.machine)) else { continue };
             for (s, source) in edge.sources.iter_mut().enumerate() {
+                let Some(memory) = memory::same(&mut fan.terms, &edge.machine.memory, &source.memory) else { continue };
+                if !has_frame(&mut fan.terms, source) {
+                    continue;
+                }
                 questions.push(Question { assumptions: base.clone(), claim: source.condition });
-                asked.push((e, Some(s), None));
+                asked.push(Asked::Way(e, s));
                 let mut with = base.clone();
                 with.push(source.condition);
+                questions.push(Question { assumptions: with.clone(), claim: memory });
+                asked.push(Asked::Memory(e, s));
                 let mut machine = edge.machine.clone();
                 machine.terms = std::mem::take(&mut fan.terms);
                 for (f, fact) in self.nodes[to].facts.iter().enumerate() {
                     let claim = self.instantiate(fact, &mut machine, source);
                     questions.push(Question { assumptions: with.clone(), claim });
-                    asked.push((e, Some(s), Some(f)));
+                    asked.push(Asked::Fact(e, s, f));
                 }
                 fan.terms = std::mem::take(&mut machine.terms);
             }
         }
         let answers = solver.ask(&mut fan.terms, &questions);
-        let valid: BTreeSet<_> = asked.iter().zip(&answers).filter(|(_, x)| **x == Answer::Valid).map(|(a, _)| *a).collect();
-        let mut stray = BTreeSet::new();
+        let valid: BTreeSet<Asked> = asked.into_iter().zip(answers).filter(|(_, x)| *x == Answer::Valid).map(|(a, _)| a).collect();
+        let mut stray = fan.lost.clone();
         let mut dropped: BTreeMap<usize, Vec<Fact>> = BTreeMap::new();
         for (e, edge) in fan.edges.iter().enumerate() {
             let Arrival::Cut(head) = edge.arrival else { continue };
-            if valid.contains(&(e, None, None)) {
+            if valid.contains(&Asked::Never(e)) {
                 continue;
             }
             // Of the source's ways the one that keeps most: others may be possible and say less.
-            let kept = |s: &usize| valid.range((e, Some(*s), Some(0))..=(e, Some(*s), Some(usize::MAX))).count();
-            let ways = (0..edge.sources.len()).rev().filter(|s| valid.contains(&(e, Some(*s), None)));
+            let kept = |s: &usize| valid.range(Asked::Fact(e, *s, 0)..=Asked::Fact(e, *s, usize::MAX)).count();
+            let possible = |s: &usize| valid.contains(&Asked::Way(e, *s)) && valid.contains(&Asked::Memory(e, *s));
+            let ways = (0..edge.sources.len()).rev().filter(possible);
             let (Some(to), Some(source)) = (edge.to, ways.max_by_key(kept)) else {
                 stray.insert(head);
                 continue;
             };
             let facts = &self.nodes[to].facts;
             let gone: Vec<Fact> =
-                (0..facts.len()).filter(|f| !valid.contains(&(e, Some(source), Some(*f)))).map(|f| facts[f].clone()).collect();
+                (0..facts.len()).filter(|f| !valid.contains(&Asked::Fact(e, source, *f))).map(|f| facts[f].clone()).collect();
             if !gone.is_empty() {
                 dropped.entry(to).or_default().extend(gone);
             }
         }
         Ok((stray, dropped))
     }
+
+    /// True when the machine arrives at a node with its stack and frame pointers where the node has them.
+    fn keeps_frame(&self, terms: &mut Terms, to: usize, m: &Symbolic) -> bool {
+        let node = &self.nodes[to];
+        let mut holds = |register: u8, distance: i64| {
+            let expected = fan::below(terms, m.cfa(), distance);
+            m.places.get(&Place::Gpr(register)) == Some(&expected)
+        };
+        holds(RSP, node.depth) && node.frame_pointer.is_none_or(|k| holds(RBP, k))
+    }
+}
+
+/// True when the source has its frame pointer set up, as every node takes it to be.
+fn has_frame(terms: &mut Terms, source: &Symbolic) -> bool {
+    let expected = fan::below(terms, source.cfa(), 16);
+    source.places.get(&Place::Gpr(RBP)) == Some(&expected)
+}
+
+/// What is asked of one edge (by number), one way of the source's and one fact of the node there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Asked {
+    /// Whether the edge is never taken.
+    Never(usize),
+    /// Whether the source goes this way.
+    Way(usize, usize),
+    /// Whether memory is the same on arrival.
+    Memory(usize, usize),
+    /// Whether a fact holds on arrival.
+    Fact(usize, usize, usize),
 }

@@ -1,0 +1,139 @@
+//! What the prover knows of both builds' address spaces.
+
+use super::exposure;
+use crate::debug::{FrameBase, TypeClass, Variable, VariableKind, frame_offset};
+use crate::inputs;
+use crate::observe::Side;
+use crate::study::Study;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use trueline_machine::algebra::{GPR_DWARF, Place};
+use trueline_machine::image::{Image, Symbol};
+use trueline_machine::symbolic::{ELSEWHERE, Exposure, Layout, Moves, Stability};
+
+/// The layouts of the reference and of the optimized build.
+pub fn layouts(study: &Study<'_>, exposure: Exposure) -> (Arc<Layout>, Arc<Layout>) {
+    let (r, o) = (&study.reference, &study.optimized);
+    let mut elements = Vec::new();
+    let mut moves: Moves = Vec::new();
+    for (name, theirs, ours, size) in inputs::shared(r.image, o.image) {
+        let ty = o.info.globals.iter().find(|g| g.name == name).map(|g| g.ty);
+        let element = ty.and_then(|t| t.element.map(|e| e.1).or(Some(t.size))).filter(|e| matches!(e, 1 | 2 | 4 | 8)).unwrap_or(4);
+        elements.push((ours, ours + size, element as u32));
+        moves.push((theirs, theirs + size, ours.wrapping_sub(theirs)));
+    }
+    moves.extend(same_constants(r.image, o.image));
+    let mut constants = Vec::new();
+    for (image, shift) in [(o.image, 0), (r.image, ELSEWHERE)] {
+        for s in image.sections.iter().filter(|s| s.loaded && !s.writable && !s.code && !s.data.is_empty()) {
+            constants.push((s.address + shift, s.data.clone()));
+        }
+    }
+    let is_volatile = |side: &Side<'_>| side.info.units.get(side.function.unit).is_some_and(|u| u.volatile);
+    let stability = if is_volatile(r) || is_volatile(o) { Stability::Volatile } else { Stability::Stable };
+    let granule = granule(r);
+    let optimized = Layout {
+        moves: None,
+        constants: constants.clone(),
+        elements: elements.clone(),
+        granule,
+        exposure,
+        protected: Vec::new(),
+        stability,
+    };
+    let taken = exposure::of_reference(&r.graph);
+    let exposure = if taken.as_ref().is_some_and(BTreeSet::is_empty) { Exposure::Private } else { Exposure::Exposed };
+    let protected = taken.map(|taken| protected(r, &taken)).unwrap_or_default();
+    let reference = Layout { moves: Some(moves), constants, elements, granule, exposure, protected, stability };
+    (Arc::new(reference), Arc::new(optimized))
+}
+
+/// Registers that hold the same argument in both builds: those in which the optimized build has a parameter when it is entered,
+/// if that is where the convention of calls puts it. The parameters of a function that only its own file calls may have moved.
+pub fn shared_arguments(study: &Study<'_>) -> BTreeSet<Place> {
+    let (o, r) = (&study.optimized, &study.reference);
+    let own = |side: &Side<'_>| -> Vec<Variable> {
+        let all = side.function.variables.iter();
+        all.filter(|v| v.kind == VariableKind::Parameter && !v.inlined && v.function == side.function.name).cloned().collect()
+    };
+    let (mut integers, mut vectors) = ([7u8, 6, 2, 1, 8, 9].into_iter(), 0..8u8);
+    let mut found = BTreeSet::new();
+    // The reference build has the source's parameters in the source's order.
+    for parameter in own(r) {
+        let (place, number) = match parameter.ty.class {
+            TypeClass::Signed | TypeClass::Unsigned | TypeClass::Pointer => match integers.next() {
+                Some(n) => (Place::Gpr(n), GPR_DWARF[n as usize]),
+                None => continue,
+            },
+            TypeClass::Float if matches!(parameter.ty.size, 4 | 8) => match vectors.next() {
+                Some(n) => (Place::Xmm(n), 17 + u16::from(n)),
+                None => continue,
+            },
+            // How it is passed is a long story, and what comes after it depends on it.
+            _ => break,
+        };
+        let entry = o.function.entry();
+        let same = own(o).into_iter().find(|v| v.name == parameter.name && v.line == parameter.line);
+        let location = same.and_then(|v| v.locations.into_iter().find(|l| entry >= l.low && entry < l.high));
+        let register = u8::try_from(number).ok().and_then(|n| gimli::DW_OP_reg0.0.checked_add(n));
+        if location.is_some_and(|l| Some(l.expression.as_slice()) == register.as_ref().map(std::slice::from_ref)) {
+            found.insert(place);
+        }
+    }
+    found
+}
+
+/// Named constants with the same bytes in both builds: the source may as well have them where the machine does.
+fn same_constants(reference: &Image, optimized: &Image) -> Moves {
+    let bytes = |image: &Image, s: &Symbol| -> Option<Vec<u8>> {
+        let section = image.section_at(s.address).filter(|x| !x.writable && !x.code)?;
+        let at = usize::try_from(s.address - section.address).ok()?;
+        section.data.get(at..at.checked_add(s.size as usize)?).map(<[u8]>::to_vec)
+    };
+    let constants = |image: &Image| -> BTreeMap<String, Vec<(u64, Vec<u8>)>> {
+        let mut found: BTreeMap<String, Vec<(u64, Vec<u8>)>> = BTreeMap::new();
+        for s in image.symbols.iter().filter(|s| !s.function && s.size > 0) {
+            if let Some(bytes) = bytes(image, s) {
+                found.entry(s.name.clone()).or_default().push((s.address, bytes));
+            }
+        }
+        found
+    };
+    let ours = constants(optimized);
+    let mut moves = Moves::new();
+    for (name, theirs) in constants(reference) {
+        let ([(from, a)], Some([(to, b)])) = (theirs.as_slice(), ours.get(&name).map(Vec::as_slice)) else { continue };
+        if a == b {
+            moves.push((*from, from + a.len() as u64, to.wrapping_sub(*from)));
+        }
+    }
+    moves
+}
+
+/// The size of most accesses that the source makes through pointers: wide ones are split so.
+fn granule(side: &Side<'_>) -> u32 {
+    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
+    for i in side.graph.instructions.values() {
+        let base = i.memory_base();
+        let pointer = base.is_gpr() && !matches!(base, iced_x86::Register::RSP | iced_x86::Register::RBP);
+        if pointer && i.mnemonic() != iced_x86::Mnemonic::Lea {
+            *sizes.entry(i.memory_size().size()).or_insert(0) += 1;
+        }
+    }
+    sizes.into_iter().filter(|(s, _)| matches!(s, 1 | 2 | 4 | 8)).max_by_key(|(s, n)| (*n, *s)).map_or(4, |(s, _)| s as u32)
+}
+
+/// Plain variables of the reference build whose address is not taken: no pointer reaches them.
+fn protected(side: &Side<'_>, taken: &BTreeSet<i64>) -> Vec<(i64, u32)> {
+    let base = match side.function.frame_base {
+        FrameBase::Cfa => 0,
+        FrameBase::FramePointer => 16,
+        FrameBase::Other => return Vec::new(),
+    };
+    let own = side.function.variables.iter().filter(|v| !v.inlined && v.ty.class != TypeClass::Other && matches!(v.ty.size, 1 | 2 | 4 | 8));
+    let places = own.filter_map(|v| Some((frame_offset(v)? - base, v.ty.size as u32)));
+    let mut safe: Vec<(i64, u32)> = places.filter(|(at, bytes)| taken.range(*at..at + i64::from(*bytes)).next().is_none()).collect();
+    safe.sort_unstable();
+    safe.dedup();
+    safe
+}
