@@ -1,5 +1,6 @@
 //! `trueline repair`: an optimized binary whose variables can be printed again.
 
+use super::repair_check::Closing;
 use crate::exit::Ending;
 use anyhow::Context;
 use serde::Serialize;
@@ -39,7 +40,7 @@ pub struct Args {
     /// Take relations from a proof file instead of finding them (see docs/repair.md).
     #[arg(long)]
     proof: Option<PathBuf>,
-    /// What may replace a location that the compiler wrote.
+    /// What is written: relations that are proved, or also those that held in every run that was made.
     #[arg(long, value_enum, default_value = "proved")]
     trust: TrustArg,
     /// Switch stages off: forward, reverse, backward, observe (comma list).
@@ -103,7 +104,7 @@ pub struct Document<'a> {
     size_after: u64,
     functions: &'a [FunctionReport],
     availability: Availability,
-    check: Option<&'a super::repair_check::Closing>,
+    check: Option<&'a Closing>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -155,18 +156,28 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     if progress {
         eprint!("\r\x1b[K");
     }
+    // Checked before anything is written: a file that is worse than the old one is of no use to anybody.
+    let tried = scratch.path().join("repaired");
+    written::write(&args.binary, &tried, &outcome.bytes)?;
+    let check = if args.no_check { None } else { super::repair_check::compare(&args, &image, &reference, &tried) };
+    if let Some(worse) = check.as_ref().filter(|c| !c.increased().is_empty()) {
+        anyhow::bail!(
+            "the repaired file is worse than {} in the closing check ({worse}); nothing was written. Repair single functions with \
+             --function, or look at it with --no-check",
+            args.binary.display()
+        );
+    }
     written::write(&args.binary, &args.output, &outcome.bytes)?;
-    finish(&args, &image, &reference, &how, &outcome)
+    finish(&args, &image, &how, &outcome, check.as_ref())
 }
 
-fn finish(args: &Args, image: &Image, reference: &Path, how: &str, outcome: &Outcome) -> anyhow::Result<Ending> {
+fn finish(args: &Args, image: &Image, how: &str, outcome: &Outcome, check: Option<&Closing>) -> anyhow::Result<Ending> {
     let report = &outcome.report;
     let sidecar = args.sidecar.clone().unwrap_or_else(|| {
         let mut name = args.output.clone().into_os_string();
         name.push(".repair.json");
         name.into()
     });
-    let check = if args.no_check { None } else { super::repair_check::compare(args, image, reference) };
     let document = Document {
         schema: "trueline.repair/1",
         binary: &args.binary,
@@ -176,7 +187,7 @@ fn finish(args: &Args, image: &Image, reference: &Path, how: &str, outcome: &Out
         size_after: report.size_after,
         functions: &report.functions,
         availability: availability(report),
-        check: check.as_ref(),
+        check,
     };
     let text = serde_json::to_string_pretty(&document)?;
     std::fs::write(&sidecar, &text).with_context(|| format!("cannot write {}", sidecar.display()))?;
@@ -235,11 +246,6 @@ fn print_table(report: &Report, document: &Document<'_>) {
 }
 
 impl Args {
-    /// The file that was written.
-    pub fn output(&self) -> &Path {
-        &self.output
-    }
-
     /// The file that was repaired.
     pub fn binary(&self) -> &Path {
         &self.binary

@@ -30,6 +30,16 @@ pub enum Closing {
     },
 }
 
+impl Closing {
+    /// The invariants that the new file breaks more often than the old one.
+    pub fn increased(&self) -> &[String] {
+        match self {
+            Self::Compared { increased, .. } => increased,
+            Self::NotRun { .. } => &[],
+        }
+    }
+}
+
 impl std::fmt::Display for Closing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -47,7 +57,7 @@ impl std::fmt::Display for Closing {
 }
 
 /// Violations by invariant before and after, or why there is no answer.
-pub fn compare(args: &Args, image: &Image, reference: &Path) -> Option<Closing> {
+pub fn compare(args: &Args, image: &Image, reference: &Path, repaired: &Path) -> Option<Closing> {
     if image.kind == ImageKind::Relocatable || trueline_repair::snapshot::elf_entry(image).0 == 0 {
         return None;
     }
@@ -56,7 +66,7 @@ pub fn compare(args: &Args, image: &Image, reference: &Path) -> Option<Closing> 
         let checker = Checker::new(options)?;
         let source = checker.reference_pair(reference, args.program_args())?;
         let before = count(&checker.check_against(&source, args.binary())?);
-        let after = count(&checker.check_against(&source, args.output())?);
+        let after = count(&checker.check_against(&source, repaired)?);
         let more = |(kind, n): &(&String, &usize)| before.get(*kind).copied().unwrap_or(0) < **n;
         let increased = after.iter().filter(more).map(|(kind, _)| kind.clone()).collect();
         Ok(Closing::Compared { before, after, increased })
