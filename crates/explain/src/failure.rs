@@ -4,7 +4,7 @@ use crate::error::ExplainError;
 use crate::judge::patience_for_changes;
 use trueline_check::{CheckOptions, Checker};
 use trueline_isolate::{Failure, FailureError, FailureJudge, FailureKind, Setting, diagnose_telling};
-use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError};
+use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError, Violation};
 use trueline_toolchain::{Compiler, Limits, cpu_time, installed_compilers};
 
 /// What is being looked into.
@@ -114,7 +114,7 @@ impl DebugJudge {
         let Ok(reference) = self.checker.reference(program, compiler) else { return Ok(None) };
         let flags: Vec<String> = extra.to_vec();
         match self.checker.check(program, &reference, compiler, self.setting.opt, &flags) {
-            Ok(run) => Ok(Some(run.violations.iter().map(|v| v.invariant()).collect())),
+            Ok(run) => Ok(Some(run.violations.iter().map(Violation::invariant).collect())),
             Err(_) => Ok(None),
         }
     }
