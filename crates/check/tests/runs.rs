@@ -47,7 +47,7 @@ fn both_builds_are_told_the_same_name() {
     }
 }
 
-const CLOCK: &str = r#"
+const CLOCK: &str = r"
 #include <time.h>
 volatile int sink;
 static int odd(int n) {
@@ -64,7 +64,7 @@ int main(void) {
   sink = rest;
   return 0;
 }
-"#;
+";
 
 #[test]
 fn what_differs_between_two_runs_at_o0_is_left_out_and_said() {
