@@ -102,7 +102,7 @@ fn show(
     let words = wording::words(v);
     let _ = writeln!(out, "\n{}", heading(v, &words, style));
     if v.invariant() != Invariant::Codegen {
-        source_around(out, outcome, row, reference, run, v, &words.margin, style);
+        out.push_str(&source_around(outcome, row, reference, run, v, &words.margin, style));
     }
     out.push_str(&facts(&words, style));
     if let (Some(compiler), Some(opt)) = (&row.compiler, row.opt) {
@@ -127,7 +127,6 @@ fn fact(name: &str, text: &str, style: Style) -> String {
 }
 
 fn source_around(
-    out: &mut String,
     outcome: &CheckedProgram<'_>,
     row: &BuildRow,
     reference: &Reference,
@@ -135,8 +134,9 @@ fn source_around(
     v: &Violation,
     margin: &str,
     style: Style,
-) {
-    let Some(source) = outcome.source else { return };
+) -> String {
+    let mut out = String::new();
+    let Some(source) = outcome.source else { return out };
     let lines: Vec<&str> = source.lines().collect();
     let first = v.line.0.saturating_sub(BEFORE).max(1);
     let last = (v.line.0 + AFTER).min(lines.len() as u32);
@@ -154,6 +154,7 @@ fn source_around(
         let line = line.trim_end();
         let _ = writeln!(out, "{}", if here { style.strong(line) } else { line.to_owned() });
     }
+    out
 }
 
 fn summary(out: &mut String, run: &CheckRun, style: Style) {
