@@ -8,7 +8,7 @@
 //! All addresses here are run-time addresses; [`Inferior::bias`] converts. Everything happens on the
 //! thread that launched the program, because ptrace is bound to it. Dropping an [`Inferior`] kills the program.
 //!
-//! One thread is followed; the others run beside it ([`company`]).
+//! One thread is followed; the others run beside it (`company`).
 //!
 //! Deliberately absent: anything about DWARF.
 

@@ -78,7 +78,7 @@ mod tests {
         };
         let script = interesting_script(&spec);
         assert!(script.contains("FILE=\"it's.c\""), "{script}");
-        assert!(script.contains("'--cc' 'clang 16'"), "{script}");
+        assert!(script.contains("--cc 'clang 16'"), "{script}");
         assert!(!script.contains("sanitize"), "no compiler with sanitizers, no such question: {script}");
     }
 }

@@ -18,7 +18,7 @@ pub fn excerpt(debug: &Module, violation: &Violation) -> Option<String> {
         }
     };
     if let Some(pc) = violation.pc {
-        part(format!("line rows around {pc:#x}"), excerpt.rows);
+        part(format!(".debug_line rows around {pc:#x}"), excerpt.rows);
         if matches!(violation.invariant(), Invariant::Backtrace | Invariant::Scope) {
             part(format!("functions and blocks whose ranges hold {pc:#x}"), excerpt.scopes);
         }
