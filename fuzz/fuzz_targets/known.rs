@@ -3,5 +3,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let _ = trueline_triage::KnownBugs::from_texts(&[text]);
+    let _ = trueline_triage::KnownBug::parse(text, "known.toml".as_ref());
 });

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use trueline_machine::image::Image;
 use trueline_repair::mend::Trust;
 use trueline_repair::repair::{Request, repair};
+use trueline_repair::report::NewLocation;
 use trueline_repair::{verify, written};
 use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};
 
@@ -46,7 +47,7 @@ int main(void) {
 ";
 
 /// The address of the loop head: the first PC of a range with a non-constant new location.
-fn repaired(cc: &str) -> Option<(Scratch, PathBuf, PathBuf, u64, usize)> {
+fn repaired(cc: &str) -> Option<(Scratch, PathBuf, PathBuf, u64, usize, Vec<NewLocation>)> {
     let scratch = Scratch::new().unwrap();
     let binary = build(&scratch, cc, SOURCE, &["-O3", "-msse4.2", "-g", "-no-pie"], "optimized")?;
     let reference = build(&scratch, cc, SOURCE, &["-O0", "-g", "-no-pie"], "reference")?;
@@ -57,6 +58,7 @@ fn repaired(cc: &str) -> Option<(Scratch, PathBuf, PathBuf, u64, usize)> {
     // After the loop `i` is 640 in the one call there is: a constant of one call is not written for want of a proof.
     assert!(function.wrong_after <= 1, "{function:?}");
     let (head, unroll) = function.loops[0];
+    let locations = function.locations.clone();
     let output = scratch.join("repaired");
     written::write(&binary, &output, &outcome.bytes).unwrap();
     if find_tool(ToolKind::Z3, None).is_ok() || find_tool(ToolKind::Cvc5, None).is_ok() {
@@ -70,7 +72,7 @@ fn repaired(cc: &str) -> Option<(Scratch, PathBuf, PathBuf, u64, usize)> {
         assert!(function.proved > function.validated, "most of it is proved: {:?}", function.locations);
         assert_eq!(function.wrong_after, 0, "{function:?}");
     }
-    Some((scratch, output, reference, head, unroll))
+    Some((scratch, output, reference, head, unroll, locations))
 }
 
 fn in_gdb(binary: &Path, head: u64, variable: &str) -> Option<Vec<String>> {
@@ -125,11 +127,14 @@ fn an_integer_in_the_first_lane_of_a_vector_prints_in_both_debuggers() {
 }
 
 fn check(cc: &str) {
-    let Some((_scratch, output, reference, head, unroll)) = repaired(cc) else { return };
+    let Some((_scratch, output, reference, head, unroll, locations)) = repaired(cc) else { return };
     let expected: Vec<String> = (0..3).map(|n| (n * unroll).to_string()).collect();
     both_print(&output, head, "i", &expected);
     let (old, new) = (Image::open(&reference).unwrap(), Image::open(&output).unwrap());
-    let seen = verify::verify(&old, &new, "s000", &[], &|_, _, _| true).unwrap();
+    let own = |pc: u64, name: &str, line: u64| {
+        locations.iter().any(|l| (l.low..l.high).contains(&pc) && l.variable == name && l.decl_line == line)
+    };
+    let seen = verify::verify(&old, &new, "s000", &[], &own).unwrap();
     assert!(seen.exact > 1000, "{seen:?}");
     assert_eq!(seen.wrong_count, 0, "{:?}", seen.wrong);
 }

@@ -95,7 +95,8 @@ impl KnownBugs {
 }
 
 impl KnownBug {
-    fn parse(text: &str, path: &Path) -> Result<Self, KnownError> {
+    /// One file's text; `path` is for the error only.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, KnownError> {
         let bad = |message: String| KnownError::Bad { path: path.to_owned(), message };
         let bug: Self = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
         if bug.construct.is_empty() && !matches!(bug.invariant.as_str(), "hang" | "wrong-code") {
