@@ -498,8 +498,8 @@ impl Function<'_, '_> {
             if is.kills || !self.new_flow.is_reachable(is.place.block) {
                 continue;
             }
-            // What was inlined from a function that was not looked at may have been so there.
-            let is_known = is.origin.is_some() || key.inlined_at.is_none() && self.history.locations.at(is.record.location).is_some();
+            // What was copied from a function that was not looked at, as the inliner does, may have been so there.
+            let is_known = is.origin.is_some();
             let early = is_known
                 && self.names_too_early(is, Side::After)
                 && !is.origin.is_some_and(|o| self.names_too_early(self.before_def(o), Side::Before));
