@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use trueline_dwarf::{Module, Wanted};
+use trueline_dwarf::{Module, Search, Wanted};
 use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{
@@ -43,6 +43,8 @@ pub struct CheckOptions {
     pub limits: Limits,
     /// Flags for every compilation.
     pub cflags: Vec<String>,
+    /// Where debug files outside the binaries are looked for.
+    pub search: Search,
 }
 
 impl Default for CheckOptions {
@@ -58,6 +60,7 @@ impl Default for CheckOptions {
             max_steps: 1_000_000,
             limits: Limits::seconds(120),
             cflags: Vec::new(),
+            search: Search::default(),
         }
     }
 }
@@ -190,7 +193,7 @@ impl Checker {
         let Compiled { binary, cpu: compile_cpu, command, .. } = self.compile_reference(program, compiler, &scratch)?;
         let user_files = vec![program.name.clone()];
         let source = SourceFacts::of(&program.name, &program.source);
-        let debug = Module::load(&binary, Wanted::new(&user_files))?;
+        let debug = Module::load(&binary, Wanted::new(&user_files), &self.options.search)?;
         let mut reference = self.reference_of(debug, binary, user_files, self.launch_of(program), source)?;
         reference.compile_cpu = compile_cpu;
         reference.commands.push(command);
@@ -313,14 +316,14 @@ impl Checker {
         launch.args = args.to_vec();
         // Programs look at their name: some behave by it, and some make a hash's seed of it.
         launch.name.get_or_insert_with(|| binary.display().to_string());
-        let mut debug = Module::load(&binary, Wanted::All)?;
+        let mut debug = Module::load(&binary, Wanted::All, &self.options.search)?;
         let mut user_files: Vec<String> =
             debug.functions.iter().filter_map(|f| debug.line_key(f.decl_file?, f.decl_line)).map(|d| d.file.as_str().to_owned()).collect();
         user_files.sort();
         user_files.dedup();
         user_files.retain(|f| f.ends_with(".c") || f.ends_with(".i") || f.ends_with(".rs") || f.ends_with(".h"));
         if !debug.holds_only(Wanted::new(&user_files)) {
-            debug = Module::load(&binary, Wanted::new(&user_files))?;
+            debug = Module::load(&binary, Wanted::new(&user_files), &self.options.search)?;
         }
         self.reference_of(debug, binary, user_files, launch, SourceFacts::default())
     }
@@ -363,7 +366,7 @@ impl Checker {
     }
 
     fn judge_binary(&self, reference: &Reference, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<CheckRun, CheckError> {
-        let debug = Module::load(binary, Wanted::new(&reference.ground.user_files))?;
+        let debug = Module::load(binary, Wanted::new(&reference.ground.user_files), &self.options.search)?;
         self.compare_behaviour(&reference.ground.behaviour, binary, opt, float_math)?;
         let facts = Arc::new(facts::of_optimized(&debug));
         self.judge_trace(reference, binary, debug, facts, float_math)
@@ -398,7 +401,7 @@ impl Checker {
             witness: &summons,
             float_math,
         };
-        let wanted = &self.options.invariants;
+        let wanted = &judgeable(&self.options.invariants, &ground.facts);
         let mut judgement = judge(&case, wanted, self.options.strictness);
         let asked = summons.names();
         let (marked, mut record);
@@ -458,6 +461,7 @@ impl Checker {
             follow: self.options.follow,
             max_steps: self.options.max_steps,
             limits: self.options.limits.clone(),
+            search: self.options.search.clone(),
             debug: Some(Arc::clone(debug)),
         }
     }
@@ -475,6 +479,13 @@ fn nothing_stepped(executed: &BTreeSet<LineKey>, user_files: &[String]) -> Strin
 /// CPU time that an optimized build may take: this many times what the reference took, and at least some seconds.
 const MOST_CPU_OVER_REFERENCE: u32 = 20;
 const LEAST_CPU: Duration = Duration::from_secs(3);
+
+/// The invariants that a reference can speak to. One without a single variable (-g1, line tables only) says nothing about
+/// variables, and must not make those of the other build look wrong.
+fn judgeable(wanted: &[Invariant], reference: &ReferenceFacts) -> Vec<Invariant> {
+    let about_variables = [Invariant::Scope, Invariant::Parameter, Invariant::Value];
+    wanted.iter().copied().filter(|i| !reference.variables.is_empty() || !about_variables.contains(i)).collect()
+}
 
 /// What a level alone allows; flags may allow more.
 fn float_math(opt: OptLevel) -> FloatMath {

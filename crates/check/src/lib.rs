@@ -26,7 +26,7 @@ mod witness;
 /// Reads a build's debug information as a check would, for the fuzzer: how many addresses have rows.
 #[doc(hidden)]
 pub fn read_debug_info(binary: &std::path::Path) -> Option<usize> {
-    let module = trueline_dwarf::Module::load(binary, trueline_dwarf::Wanted::All).ok()?;
+    let module = trueline_dwarf::Module::load(binary, trueline_dwarf::Wanted::All, &trueline_dwarf::Search::default()).ok()?;
     facts::of_reference(&module, std::collections::BTreeSet::new(), &trueline_oracle::SourceFacts::default());
     Some(facts::of_optimized(&module).rows_at.len())
 }

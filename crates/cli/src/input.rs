@@ -3,6 +3,7 @@
 
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
+use trueline_dwarf::Search;
 use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, Language, OptLevel, Origin, Policy, Program};
 use trueline_toolchain::{Compiler, Launch, Limits, Permission, find_compiler};
@@ -146,6 +147,9 @@ pub struct TraceFlags {
     /// Seconds one run of the program may take, traced or not.
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     time_limit: u64,
+    /// A directory of debug files, as /usr/lib/debug is one; may be repeated.
+    #[arg(long = "debug-dir", value_name = "DIR")]
+    debug_dirs: Vec<PathBuf>,
 }
 
 impl TraceFlags {
@@ -156,6 +160,11 @@ impl TraceFlags {
             (_, None) => Ok(None),
             (engine, Some(_)) => bail!("--policy is a choice of the native engine only; {engine} reads line tables in its own way"),
         }
+    }
+
+    /// Where debug files outside the binaries are looked for.
+    pub fn search(&self) -> Search {
+        Search::with(&self.debug_dirs)
     }
 
     /// Limits of each run.

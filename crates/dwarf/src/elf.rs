@@ -1,15 +1,10 @@
 //! A first look at a binary, so that bad ones get the same clear error whoever reads it.
 
 use crate::DwarfError;
-use object::{Object, ObjectSection};
+use object::Object;
 use std::path::Path;
 
-/// Complains unless `binary` is an x86-64 ELF executable with debug information.
-pub fn check(binary: &Path) -> Result<(), DwarfError> {
-    read(binary).map(drop)
-}
-
-/// The bytes of a binary that passes [`check`].
+/// The bytes of an x86-64 ELF executable or shared library; complains about anything else.
 pub(crate) fn read(binary: &Path) -> Result<Vec<u8>, DwarfError> {
     let bad = |reason: &str| DwarfError { binary: binary.to_owned(), reason: reason.to_owned() };
     let data = std::fs::read(binary).map_err(|e| bad(&format!("{e}")))?;
@@ -22,12 +17,6 @@ pub(crate) fn read(binary: &Path) -> Result<Vec<u8>, DwarfError> {
     }
     if !matches!(file.kind(), object::ObjectKind::Executable | object::ObjectKind::Dynamic) {
         return Err(bad("it is not an executable"));
-    }
-    for name in [".debug_info", ".debug_line"] {
-        let section = file.section_by_name(name).ok_or_else(|| bad("it has no debug information; compile it with -g"))?;
-        if section.data().map_or(0, <[u8]>::len) == 0 {
-            return Err(bad("its debug information cannot be read (empty or cut off)"));
-        }
     }
     Ok(data)
 }

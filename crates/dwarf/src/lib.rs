@@ -2,8 +2,8 @@
 //!
 //! ```no_run
 //! # fn demonstrate() -> Result<(), trueline_dwarf::DwarfError> {
-//! use trueline_dwarf::{Module, Wanted};
-//! let module = Module::load("a.out".as_ref(), Wanted::All)?; // an Arc: everybody borrows from this one
+//! use trueline_dwarf::{Module, Search, Wanted};
+//! let module = Module::load("a.out".as_ref(), Wanted::All, &Search::default())?; // an Arc: everybody borrows from this one
 //! let function = module.function_at(0x1139).map(|f| module.function(f));
 //! # Ok(()) }
 //! ```
@@ -30,11 +30,10 @@ mod types;
 mod variable;
 
 pub use copies::{CopiedVar, FunctionCopy};
-pub use elf::check;
 pub use error::DwarfError;
 pub use excerpt::Excerpt;
 pub use ids::{BlockId, FileId, FunctionId, TypeId, UnitId, VarId};
-pub use load::Wanted;
+pub use load::{Search, Wanted};
 pub use module::Module;
 pub use ranges::die_ranges;
 pub use scope::{Block, BlockKind, CallParam, CallSite, CallTarget, Function, Producer, Unit};

@@ -1,23 +1,31 @@
-//! From an ELF file to a [`Module`]: sections, units, line programs. Scopes and types are read in the
-//! submodules. Damage is an error with a reason, never a panic.
+//! From an ELF file to a [`Module`]: the files that hold its debug information, their units, line programs. Scopes and
+//! types are read in the submodules. Damage is an error with a reason, never a panic.
 
 mod dies;
+mod lines;
 mod lists;
+mod names;
 mod scope;
+mod sources;
+mod split;
+mod symbols;
 mod types;
+mod units;
+
+pub use sources::Search;
 
 use crate::cfi::CfiTable;
-use crate::line::{Row, RowFlags};
 use crate::op::Slice;
-use crate::{DwarfError, FileId, FunctionId, Module, Producer, Spans, Unit, UnitId};
+use crate::{DwarfError, FunctionId, Module, Producer, Spans, Unit, UnitId};
 use dies::UnitDies;
-use gimli::{AttributeValue, BaseAddresses, DebugFrame, EhFrame, LittleEndian};
+use gimli::{BaseAddresses, DebugFrame, EhFrame, LittleEndian};
+use lines::{FileTable, Files, Lines};
 use object::{Object, ObjectSection, ObjectSegment};
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use trueline_model::FileName;
+use units::{File, Units, borrow, sections};
 
 /// Which compilation units are read.
 #[derive(Clone, Copy, Debug)]
@@ -43,18 +51,124 @@ impl Wanted<'_> {
     }
 }
 
-/// Reads a binary.
-pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, DwarfError> {
-    let bad = |reason: String| DwarfError { binary: path.to_owned(), reason };
-    let data = crate::elf::read(path)?;
+/// Complains unless `binary` is an x86-64 ELF executable whose debug information can be found.
+pub(crate) fn find(binary: &Path, search: &Search) -> Result<(), DwarfError> {
+    let bad = |reason: String| DwarfError { binary: binary.to_owned(), reason };
+    let data = crate::elf::read(binary)?;
     let elf = object::File::parse(&*data).map_err(|e| bad(format!("its ELF structure is damaged ({e})")))?;
-    let section = |id: gimli::SectionId| -> Result<Cow<'_, [u8]>, gimli::Error> {
-        Ok(elf.section_by_name(id.name()).and_then(|s| s.uncompressed_data().ok()).unwrap_or_default())
-    };
-    let sections = gimli::DwarfSections::load(section).map_err(|e| bad(e.to_string()))?;
-    let dwarf = sections.borrow(|s| Slice::new(s, LittleEndian));
+    match elf.section_by_name(".debug_info") {
+        Some(_) => has_readable_sections(&elf).map_err(|e| bad(e.to_owned())),
+        None => sources::separate(binary, &elf, search).map(drop).map_err(|looked| bad(no_debug_information(&looked))),
+    }
+}
 
-    let mut module = Module {
+fn no_debug_information(looked: &sources::Looked) -> String {
+    format!(
+        "it has no debug information (no .debug_info in it, {}); compile it with -g, or name the directory of its debug file with --debug-dir",
+        looked.0.join(", ")
+    )
+}
+
+/// Empty sections are what is left of a file that was cut off.
+fn has_readable_sections(elf: &object::File<'_>) -> Result<(), &'static str> {
+    for name in [".debug_info", ".debug_line"] {
+        let section = elf.section_by_name(name).ok_or("it has no line table; compile it with -g")?;
+        if section.data().map_or(0, <[u8]>::len) == 0 {
+            return Err("its debug information cannot be read (empty or cut off)");
+        }
+        section.uncompressed_data().map_err(|_| "its debug information is compressed in a way that cannot be read here")?;
+    }
+    Ok(())
+}
+
+/// Reads a binary.
+pub(crate) fn load(path: &Path, wanted: Wanted<'_>, search: &Search) -> Result<Module, DwarfError> {
+    let bad = |reason: String| DwarfError { binary: path.to_owned(), reason };
+    let damaged = |e: gimli::Error| bad(format!("its debug information is damaged ({e})"));
+    let parse = |data| object::File::parse(data).map_err(|e| bad(format!("its ELF structure is damaged ({e})")));
+    let data = crate::elf::read(path)?;
+    let elf = parse(&*data)?;
+    let separate = match elf.section_by_name(".debug_info") {
+        Some(_) => None,
+        None => Some(sources::separate(path, &elf, search).map_err(|looked| bad(no_debug_information(&looked)))?),
+    };
+    let (debug_path, debug_data) = separate.as_ref().map_or((path, &*data), |c| (&*c.path, &*c.data));
+    let debug = parse(debug_data)?;
+    has_readable_sections(&debug).map_err(|e| bad(e.to_owned()))?;
+    let shared = sources::shared(debug_path, &debug, search).map_err(|looked| {
+        let looked = looked.0.join(", ");
+        bad(format!("it shares names and types with other files (dwz), and the file that holds them was not found: {looked}"))
+    })?;
+    let shared_elf = shared.as_ref().map(|c| parse(&c.data)).transpose()?;
+    let shared_sections = shared_elf.as_ref().map(|elf| sections(elf, |id| Some(id.name())));
+    let own_sections = sections(&debug, |id| Some(id.name()));
+    let mut dwarf = borrow(&own_sections);
+    if let Some(sections) = &shared_sections {
+        dwarf.set_sup(borrow(sections));
+    }
+    let own = File::new(dwarf).map_err(damaged)?;
+    if own.units.is_empty() {
+        return Err(bad("it has no compilation unit; compile it with -g".into()));
+    }
+    let shared = shared_sections.as_ref().map(|s| File::new(borrow(s))).transpose().map_err(damaged)?;
+
+    let mut files = Files::default();
+    let mut tables: Vec<FileTable> = own.units.iter().map(|unit| Lines { dwarf: &own.dwarf, unit }.files(&mut files)).collect();
+    let is_wanted: Vec<bool> = tables.iter().map(|t| t.iter().flatten().any(|f| wanted.accepts(&files.names[f.0 as usize]))).collect();
+    let parts = split::Parts::read(path, &own, |unit| is_wanted[unit], search).map_err(bad)?;
+    let opened = parts.open().map_err(bad)?;
+    let split = opened.files(&own).map_err(bad)?;
+    let all = Units::new(&own, shared.as_ref(), &split);
+    for number in all.numbers().skip(own.units.len()) {
+        let unit = &all[number];
+        let table = match all.completed_by(number) {
+            Some(skeleton) => tables[skeleton].clone(),
+            None => Lines { dwarf: unit.dwarf, unit: unit.unit }.files(&mut files),
+        };
+        tables.push(table);
+    }
+
+    let mut module = empty(path, &elf);
+    for index in (0..own.units.len()).filter(|&i| is_wanted[i]) {
+        let body = all.completing(index);
+        if !all[body].is_whole() {
+            continue;
+        }
+        let id = UnitId(module.units.len() as u32);
+        let first = module.rows.len();
+        let lines = Lines { dwarf: &own.dwarf, unit: &own.units[index] };
+        lines.rows(id, &mut files, &mut tables[index], &mut module.rows).map_err(damaged)?;
+        if body != index {
+            tables[body] = tables[index].clone();
+        }
+        module.units.push(Unit {
+            producer: all[body].producer(),
+            has_loclist: false,
+            has_split_block: false,
+            globals: Vec::new(),
+            files: tables[index].iter().copied().flatten().collect(),
+            rows: first..module.rows.len(),
+        });
+        scope::Reader::new(&mut module, &all, body, id, &tables).read().map_err(|e| match e {
+            dies::Damage::Dwarf(e) => damaged(e),
+            dies::Damage::Other(reason) => bad(format!("its debug information is damaged ({reason})")),
+        })?;
+    }
+    module.base_names = files.names.iter().map(|f| FileName::new(f.base())).collect();
+    module.files = files.names;
+    module.index();
+    symbols::complete(&mut module, &elf, &debug);
+    if module.functions.is_empty() {
+        return Err(bad("no function in it has debug information; compile it with -g".into()));
+    }
+    module.cfi = unwinding(&module, &elf, &debug);
+    Ok(module)
+}
+
+fn empty(path: &Path, elf: &object::File<'_>) -> Module {
+    let code =
+        elf.sections().filter(|s| s.kind() == object::SectionKind::Text).filter_map(|s| Some((s.address(), s.data().ok()?.to_vec())));
+    Module {
         path: path.to_owned(),
         entry: elf.entry(),
         image: (
@@ -72,69 +186,46 @@ pub(crate) fn load(path: &Path, wanted: Wanted<'_>) -> Result<Module, DwarfError
         types: Vec::new(),
         rows: Vec::new(),
         cfi: CfiTable::default(),
-        code: Vec::new(),
-        tls: tls_image(&elf),
+        code: code.collect(),
+        tls: tls_image(elf),
         function_index: Spans::default(),
+        name_index: HashMap::new(),
         block_index: Vec::new(),
         row_index: OnceLock::new(),
-    };
-    for s in elf.sections().filter(|s| s.kind() == object::SectionKind::Text) {
-        if let Ok(bytes) = s.data() {
-            module.code.push((s.address(), bytes.to_vec()));
-        }
     }
+}
 
-    let damaged = |e: gimli::Error| bad(format!("its debug information is damaged ({e})"));
-    let mut units = Vec::new();
-    let mut headers = dwarf.units();
-    while let Some(header) = headers.next().map_err(damaged)? {
-        units.push(dwarf.unit(header).map_err(damaged)?);
-    }
-    if units.is_empty() {
-        return Err(bad("it has no compilation unit; compile it with -g".into()));
-    }
-    let dies: Vec<UnitDies<'_, '_>> = units.iter().map(|u| UnitDies::new(&dwarf, u)).collect();
-    let mut files = Files::default();
-    for (index, unit) in dies.iter().enumerate() {
-        let id = UnitId(module.units.len() as u32);
-        let mut table = read_files(unit, &mut files);
-        if !table.iter().flatten().any(|f| wanted.accepts(&files.names[f.0 as usize])) {
-            continue;
+impl Module {
+    /// Makes the indices anew, after functions were added.
+    fn index(&mut self) {
+        self.var_dies.sort_unstable_by_key(|v| v.0);
+        self.by_address.sort_unstable();
+        self.function_index = Spans::new(self.by_address.iter().copied());
+        for (number, function) in self.functions.iter().enumerate() {
+            self.name_index.entry(Arc::clone(&function.name)).or_insert(FunctionId(number as u32));
         }
-        let first = module.rows.len();
-        read_rows(unit, id, &mut files, &mut table, &mut module.rows).map_err(damaged)?;
-        let rows = first..module.rows.len();
-        let producer = unit.producer();
-        let files = table.iter().copied().flatten().collect();
-        module.units.push(Unit { producer, has_loclist: false, has_split_block: false, globals: Vec::new(), files, rows });
-        scope::Reader::new(&mut module, &dies, index, id, &table).read().map_err(|e| match e {
-            dies::Damage::Dwarf(e) => damaged(e),
-            dies::Damage::Other(reason) => bad(format!("its debug information is damaged ({reason})")),
-        })?;
+        self.block_index.resize_with(self.functions.len(), OnceLock::new);
     }
-    module.base_names = files.names.iter().map(|f| FileName::new(f.base())).collect();
-    module.files = files.names;
-    module.var_dies.sort_unstable_by_key(|v| v.0);
-    module.by_address.sort_unstable();
-    module.function_index = Spans::new(module.by_address.iter().copied());
-    module.block_index.resize_with(module.functions.len(), OnceLock::new);
-    if module.functions.is_empty() {
-        return Err(bad("no function in it has debug information; compile it with -g".into()));
-    }
+}
 
+/// The unwinding rows of the functions that were read.
+fn unwinding(module: &Module, elf: &object::File<'_>, debug: &object::File<'_>) -> CfiTable {
     let ranges = union(&module.by_address);
     let touches = |low: u64, high: u64| {
         let at = ranges.partition_point(|r| r.1 <= low);
         ranges.get(at).is_some_and(|r| r.0 < high)
     };
+    let mut cfi = CfiTable::default();
     let address = |name: &str| elf.section_by_name(name).map_or(0, |s| s.address());
     let bases = BaseAddresses::default().set_eh_frame(address(".eh_frame")).set_text(address(".text")).set_got(address(".got"));
-    let bytes = |name: &str| elf.section_by_name(name).and_then(|s| s.uncompressed_data().ok()).unwrap_or_default();
-    let eh_frame = bytes(".eh_frame");
-    module.cfi.collect(&EhFrame::from(Slice::new(&eh_frame, LittleEndian)), &bases, touches);
-    let debug_frame = bytes(".debug_frame");
-    module.cfi.collect(&DebugFrame::from(Slice::new(&debug_frame, LittleEndian)), &bases, touches);
-    Ok(module)
+    let bytes = |elf: &object::File<'_>, name: &str| {
+        elf.section_by_name(name).and_then(|s| s.uncompressed_data().ok()).map(std::borrow::Cow::into_owned).unwrap_or_default()
+    };
+    let eh_frame = bytes(elf, ".eh_frame");
+    cfi.collect(&EhFrame::from(Slice::new(&eh_frame, LittleEndian)), &bases, touches);
+    let debug_frame = bytes(debug, ".debug_frame");
+    cfi.collect(&DebugFrame::from(Slice::new(&debug_frame, LittleEndian)), &bases, touches);
+    cfi
 }
 
 /// Ranges sorted by their starts, as ranges that do not touch.
@@ -159,99 +250,6 @@ fn tls_image(elf: &object::File<'_>) -> Option<(u64, u64)> {
     // The block of the main program ends at the thread pointer, its size rounded up to its alignment.
     let align = align.max(1);
     Some((start, size.div_ceil(align) * align))
-}
-
-/// File names, each once.
-#[derive(Default)]
-struct Files {
-    names: Vec<FileName>,
-    known: HashMap<String, FileId>,
-}
-
-impl Files {
-    fn intern(&mut self, path: String) -> FileId {
-        if let Some(&id) = self.known.get(&path) {
-            return id;
-        }
-        let id = FileId(self.names.len() as u32);
-        self.names.push(FileName::new(&path));
-        self.known.insert(path, id);
-        id
-    }
-}
-
-/// Files of a line program by their index in it.
-type FileTable = Vec<Option<FileId>>;
-
-/// The files that a unit's line program names.
-fn read_files(unit: &UnitDies<'_, '_>, files: &mut Files) -> FileTable {
-    let Some(program) = &unit.unit.line_program else { return Vec::new() };
-    let header = program.header();
-    let file = |index| header.file(index).map(|f| files.intern(file_path(unit, header, f)));
-    (0..=header.file_names().len() as u64).map(file).collect()
-}
-
-/// Reads a unit's line program; `table` gets the files that it defines on its way.
-fn read_rows(unit: &UnitDies<'_, '_>, id: UnitId, files: &mut Files, table: &mut FileTable, rows: &mut Vec<Row>) -> gimli::Result<()> {
-    let Some(program) = unit.unit.line_program.clone() else { return Ok(()) };
-    let mut lookup = |index: u64, header: &gimli::LineProgramHeader<Slice<'_>>, files: &mut Files| -> Option<FileId> {
-        let slot = usize::try_from(index).ok().filter(|&i| i < 1 << 20)?;
-        if table.len() <= slot {
-            table.resize(slot + 1, None);
-        }
-        if table[slot].is_none() {
-            table[slot] = header.file(index).map(|f| files.intern(file_path(unit, header, f)));
-        }
-        table[slot]
-    };
-    let first = rows.len();
-    let mut reader = program.rows();
-    while let Some((header, row)) = reader.next_row()? {
-        let file = lookup(row.file_index(), header, files).unwrap_or_else(|| files.intern("??".into()));
-        let view = rows[first..].last().filter(|r| r.address == row.address() && !r.flags.end_sequence).map_or(0, |r| r.view + 1);
-        rows.push(Row {
-            address: row.address(),
-            file,
-            line: row.line().map_or(0, |l| u32::try_from(l.get()).unwrap_or(0)),
-            column: match row.column() {
-                gimli::ColumnType::LeftEdge => 0,
-                gimli::ColumnType::Column(c) => u32::try_from(c.get()).unwrap_or(0),
-            },
-            discriminator: row.discriminator() as u32,
-            unit: id,
-            view,
-            flags: RowFlags { is_stmt: row.is_stmt(), prologue_end: row.prologue_end(), end_sequence: row.end_sequence() },
-        });
-    }
-    Ok(())
-}
-
-/// The absolute, normalised path of a file of a line program.
-fn file_path(unit: &UnitDies<'_, '_>, header: &gimli::LineProgramHeader<Slice<'_>>, file: &gimli::FileEntry<Slice<'_>>) -> String {
-    let text = |value: AttributeValue<Slice<'_>>| {
-        unit.dwarf.attr_string(unit.unit, value).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
-    };
-    let name = text(file.path_name());
-    let directory = file.directory(header).map(text).unwrap_or_default();
-    let base = unit.unit.comp_dir.map(|d| d.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut parts: Vec<&str> = Vec::new();
-    let mut absolute = false;
-    for piece in [&base, &directory, &name] {
-        if piece.starts_with('/') {
-            parts.clear();
-            absolute = true;
-        }
-        for part in piece.split('/') {
-            match part {
-                "" | "." => {}
-                ".." if parts.last().is_some_and(|&p| p != "..") => {
-                    parts.pop();
-                }
-                _ => parts.push(part),
-            }
-        }
-    }
-    format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
 }
 
 impl UnitDies<'_, '_> {

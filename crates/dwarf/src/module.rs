@@ -5,7 +5,8 @@
 use crate::cfi::CfiTable;
 use crate::line::Row;
 use crate::{Block, BlockId, DwarfError, FileId, Function, FunctionId, Presence, Spans, Type, TypeId, TypeKind, Unit, UnitId, Var, VarId};
-use crate::{Location, Wanted, op::Op};
+use crate::{Location, Search, Wanted, op::Op};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
@@ -47,15 +48,21 @@ pub struct Module {
     /// Base address and size of the thread-local image, for `DW_OP_form_tls_address`.
     pub tls: Option<(u64, u64)>,
     pub(crate) function_index: Spans<FunctionId>,
+    pub(crate) name_index: HashMap<Arc<str>, FunctionId>,
     /// One for each function, made when the function is first asked about.
     pub(crate) block_index: Vec<OnceLock<Spans<BlockId>>>,
     pub(crate) row_index: OnceLock<crate::rows::RowIndex>,
 }
 
 impl Module {
-    /// Reads a binary's debug information.
-    pub fn load(binary: &Path, wanted: Wanted<'_>) -> Result<Arc<Self>, DwarfError> {
-        crate::load::load(binary, wanted).map(Arc::new)
+    /// Reads a binary's debug information, wherever it is.
+    pub fn load(binary: &Path, wanted: Wanted<'_>, search: &Search) -> Result<Arc<Self>, DwarfError> {
+        crate::load::load(binary, wanted, search).map(Arc::new)
+    }
+
+    /// Complains unless a binary is an x86-64 executable whose debug information can be found.
+    pub fn look_for(binary: &Path, search: &Search) -> Result<(), DwarfError> {
+        crate::load::find(binary, search)
     }
 
     /// Whether every unit that was read is one of those wanted.
@@ -98,11 +105,19 @@ impl Module {
         self.function_index.at(pc)
     }
 
-    /// The function called `name`, in the outermost module if there are several.
+    /// The function of this full name; the first of several.
     pub fn function_named(&self, name: &str) -> Option<FunctionId> {
-        let is_it = |f: &Function| f.name.rsplit("::").next() == Some(name);
-        let found = (0..self.functions.len()).filter(|&i| is_it(&self.functions[i]));
-        found.min_by_key(|&i| self.functions[i].name.matches("::").count()).map(|i| FunctionId(i as u32))
+        self.name_index.get(name).copied()
+    }
+
+    /// Where the user's program starts: `main`, in the outermost module if there are several, or Go's `main.main`.
+    pub fn main(&self) -> Option<FunctionId> {
+        let in_module = || {
+            let is_it = |f: &Function| f.name.rsplit("::").next() == Some("main");
+            let found = (0..self.functions.len()).filter(|&i| is_it(&self.functions[i]));
+            found.min_by_key(|&i| self.functions[i].name.matches("::").count()).map(|i| FunctionId(i as u32))
+        };
+        self.function_named("main").or_else(in_module).or_else(|| self.function_named("main.main"))
     }
 
     /// The innermost block at `pc`.

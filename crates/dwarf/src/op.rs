@@ -156,6 +156,8 @@ pub enum Binary {
 pub(crate) struct Decoder<'d, 'a> {
     pub dwarf: &'d gimli::Dwarf<Slice<'a>>,
     pub unit: &'d Unit<Slice<'a>>,
+    /// The first offset of the unit's file, in the numbering of all files.
+    pub base: usize,
 }
 
 impl<'a> Decoder<'_, 'a> {
@@ -251,7 +253,7 @@ impl<'a> Decoder<'_, 'a> {
             O::Piece { size_in_bits, bit_offset } => Op::Piece { bits: size_in_bits, offset: bit_offset.unwrap_or(0) },
             O::ImplicitValue { data } => Op::Implicit(Arc::from(data.slice())),
             O::StackValue => Op::StackValue,
-            O::ImplicitPointer { value, byte_offset } => Op::ImplicitPointer(value.0, byte_offset),
+            O::ImplicitPointer { value, byte_offset } => Op::ImplicitPointer(self.base.saturating_add(value.0), byte_offset),
             O::ParameterRef { offset } => Op::ParameterRef(self.unit_start() + offset.0),
             O::Address { address } => Op::Address(address),
             O::AddressIndex { index } => Op::Address(self.dwarf.address(self.unit, index).map_err(|e| e.to_string())?),
@@ -275,7 +277,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn unit_start(&self) -> usize {
-        self.unit.header.debug_info_offset().map_or(0, |o| o.0)
+        self.base.saturating_add(self.unit.header.offset().0)
     }
 
     fn base_type(&self, offset: gimli::UnitOffset) -> Result<ValueType, String> {

@@ -231,7 +231,7 @@ pub(crate) fn run(
     request: &TraceRequest,
     sink: &mut dyn StepSink,
 ) -> Result<TraceSummary, TraceError> {
-    trueline_dwarf::check(&request.binary)?;
+    trueline_dwarf::Module::look_for(&request.binary, &request.search)?;
     let system = |source| TraceError::System { what: "cannot write the tracer to a scratch directory".to_owned(), source };
     let scratch = Scratch::new().map_err(system)?;
     let mut target = Target::new(&request.binary, &request.launch, &request.user_files, request.vars)?;

@@ -26,7 +26,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use trueline_dwarf::{DwarfError, Module};
+use trueline_dwarf::{DwarfError, Module, Search};
 use trueline_machine::inferior::{Follow, InferiorError, Refusal};
 use trueline_model::{EngineKind, Policy, StepSink};
 use trueline_toolchain::{Job, Launch, Limits, Onlooker};
@@ -59,6 +59,8 @@ pub struct TraceRequest {
     pub max_steps: u64,
     /// Limits of the traced run, the debugger included.
     pub limits: Limits,
+    /// Where debug files outside the binary are looked for.
+    pub search: Search,
     /// The binary's debug information where somebody has read it already; only the native engine uses it.
     pub debug: Option<Arc<Module>>,
 }
@@ -75,6 +77,7 @@ impl TraceRequest {
             follow: Follow::Parent,
             max_steps: 1_000_000,
             limits: Limits::seconds(120),
+            search: Search::default(),
             debug: None,
         }
     }

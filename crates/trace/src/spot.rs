@@ -82,7 +82,7 @@ impl DebuggerPool {
 
     /// What the debugger shows at the spots: no step, one or several for each.
     pub fn look(&self, request: &SpotRequest<'_>) -> Result<Trace, TraceError> {
-        trueline_dwarf::check(request.binary)?;
+        trueline_dwarf::Module::look_for(request.binary, &trueline_dwarf::Search::default())?;
         let rested = self.idle.lock().pop();
         // One that has waited too long may have come to its limits: a new one is asked again.
         if let Some(session) = rested

@@ -96,6 +96,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         max_steps: args.tracing.max_steps,
         limits: args.tracing.limits(),
         cflags: args.build.cflags.clone(),
+        search: args.tracing.search(),
     };
     let mut baseline = match &args.baseline {
         Some(path) if args.write_baseline => Some(Baseline::read_or_empty(path)?),

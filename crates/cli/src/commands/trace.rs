@@ -91,6 +91,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     request.policy = policy.unwrap_or(Policy::Gdb);
     request.max_steps = args.tracing.max_steps;
     request.limits = args.tracing.limits();
+    request.search = args.tracing.search();
     let engine = open_engine(args.tracing.engine)?;
     let mut printer = Printer { out: BufWriter::new(std::io::stdout().lock()), json: args.json, failure: None };
     if args.json {

@@ -1,14 +1,17 @@
 //! The entries of a unit, read once, with their parents, for random access.
 
-use crate::op::Slice;
+use super::units::Units;
+use crate::op::{Decoder, Slice};
 use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, UnitOffset};
 use std::cell::OnceCell;
 
-/// One entry of the debug information.
+/// One entry.
 pub(super) struct Die<'a> {
     pub entry: DebuggingInformationEntry<Slice<'a>>,
     /// Index after the last descendant.
     pub end: usize,
+    /// Index of the entry around it; the unit's own has itself.
+    pub parent: usize,
 }
 
 /// What is wrong with the debug information.
@@ -27,12 +30,19 @@ impl From<gimli::Error> for Damage {
 pub(super) struct UnitDies<'d, 'a> {
     pub dwarf: &'d gimli::Dwarf<Slice<'a>>,
     pub unit: &'d gimli::Unit<Slice<'a>>,
+    /// The first offset of its file.
+    pub base: usize,
     dies: OnceCell<Result<Vec<Die<'a>>, gimli::Error>>,
 }
 
 impl<'d, 'a> UnitDies<'d, 'a> {
-    pub fn new(dwarf: &'d gimli::Dwarf<Slice<'a>>, unit: &'d gimli::Unit<Slice<'a>>) -> Self {
-        Self { dwarf, unit, dies: OnceCell::new() }
+    pub fn new(dwarf: &'d gimli::Dwarf<Slice<'a>>, unit: &'d gimli::Unit<Slice<'a>>, base: usize) -> Self {
+        Self { dwarf, unit, base, dies: OnceCell::new() }
+    }
+
+    /// What its expressions are decoded with.
+    pub fn decoder(&self) -> Decoder<'d, 'a> {
+        Decoder { dwarf: self.dwarf, unit: self.unit, base: self.base }
     }
 
     /// All entries in order; the first is the unit's own.
@@ -53,8 +63,9 @@ impl<'d, 'a> UnitDies<'d, 'a> {
                 dies[i].end = index;
                 open.pop();
             }
+            let parent = open.last().map_or(index, |o| o.1);
             open.push((depth, index));
-            dies.push(Die { entry: entry.clone(), end: index + 1 });
+            dies.push(Die { entry: entry.clone(), end: index + 1, parent });
         }
         let count = dies.len();
         for (_, i) in open {
@@ -69,9 +80,15 @@ impl<'d, 'a> UnitDies<'d, 'a> {
         dies.binary_search_by_key(&offset.0, |d| d.entry.offset().0).ok()
     }
 
-    /// Where the unit starts in .debug_info.
+    /// Where the unit starts, in the numbering of all files.
     pub fn start(&self) -> usize {
-        self.unit.header.debug_info_offset().map_or(0, |o| o.0)
+        self.base.saturating_add(self.unit.header.offset().0)
+    }
+
+    /// Whether it is a whole program's unit, with code; others lend entries to such.
+    pub fn is_whole(&self) -> bool {
+        let tag = self.dies().ok().and_then(|d| d.first()).map(|d| d.entry.tag());
+        matches!(tag, Some(gimli::DW_TAG_compile_unit | gimli::DW_TAG_skeleton_unit))
     }
 
     pub fn string(&self, value: AttributeValue<Slice<'a>>) -> Option<String> {
@@ -86,10 +103,10 @@ pub(super) struct DieId {
     pub index: usize,
 }
 
-/// The entries of all units.
-pub(super) type All<'s, 'd, 'a> = &'s [UnitDies<'d, 'a>];
+/// All units.
+pub(super) type All<'s, 'd, 'a> = &'s Units<'d, 'a>;
 
-/// The entry that an id stands for.
+/// The entry.
 pub(super) fn die<'s, 'a>(all: All<'s, '_, 'a>, id: DieId) -> &'s Die<'a> {
     &all[id.unit].dies().expect("an id is only made from units that were read")[id.index]
 }
@@ -108,17 +125,25 @@ pub(super) fn children<'s, 'd, 'a>(all: All<'s, 'd, 'a>, id: DieId) -> impl Iter
     })
 }
 
-/// The entry that an attribute refers to.
+/// The entry that an attribute refers to. A type that stands in a unit of its own is found there.
 pub(super) fn follow(all: All<'_, '_, '_>, from: DieId, attribute: DwAt) -> Option<DieId> {
-    match die(all, from).entry.attr_value(attribute)? {
+    let target = match die(all, from).entry.attr_value(attribute)? {
         AttributeValue::UnitRef(offset) => Some(DieId { unit: from.unit, index: all[from.unit].find(offset)? }),
-        AttributeValue::DebugInfoRef(offset) => {
-            let unit = all.partition_point(|u| u.start() <= offset.0).checked_sub(1)?;
-            let index = all[unit].find(UnitOffset(offset.0 - all[unit].start()))?;
-            Some(DieId { unit, index })
-        }
+        AttributeValue::DebugInfoRef(offset) => all.entry_at(all[from.unit].base.checked_add(offset.0)?),
+        AttributeValue::DebugInfoRefSup(offset) => all.entry_at(all.shared()?.checked_add(offset.0)?),
+        AttributeValue::DebugTypesRef(signature) => all.entry_of(signature),
         _ => None,
+    }?;
+    match die(all, target).entry.attr_value(gimli::DW_AT_signature) {
+        Some(AttributeValue::DebugTypesRef(signature)) => all.entry_of(signature).or(Some(target)),
+        _ => Some(target),
     }
+}
+
+/// The entry around an entry; `None` around a unit's own.
+pub(super) fn parent(all: All<'_, '_, '_>, id: DieId) -> Option<DieId> {
+    let index = die(all, id).parent;
+    (index != id.index).then_some(DieId { unit: id.unit, index })
 }
 
 /// The entry itself, then what it is an instance or a completion of.

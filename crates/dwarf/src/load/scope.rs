@@ -5,15 +5,17 @@
 //! the block around it, and functions without addresses do not exist.
 
 use super::dies::{All, Damage, DieId, attribute, children, die, flag, follow, number, origins, text};
+use super::lines::FileTable;
 use super::lists::{constant, read_list, read_ranges, with_code};
+use super::names::function_name;
 use super::types::TypeReader;
-use crate::op::{Decoder, Op};
+use crate::op::Op;
 use crate::{
     Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, FileId, Function, FunctionId, Location, Module, Presence, UnitId, Var,
     VarId,
 };
 use gimli::AttributeValue;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use trueline_model::VarKind;
 
@@ -25,17 +27,15 @@ pub(super) struct Reader<'m, 's, 'd, 'a> {
     all: All<'s, 'd, 'a>,
     unit: usize,
     id: UnitId,
-    files: &'m [Option<FileId>],
+    tables: &'m [FileTable],
     types: TypeReader,
     /// How the variables being read come to be in their block.
     presence: Presence,
-    /// The paths of Rust's functions, which debuggers show in front of their names.
-    paths: HashMap<DieId, String>,
 }
 
 impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
-    pub fn new(module: &'m mut Module, all: All<'s, 'd, 'a>, unit: usize, id: UnitId, files: &'m [Option<FileId>]) -> Self {
-        Self { module, all, unit, id, files, types: TypeReader::default(), presence: Presence::Own, paths: HashMap::new() }
+    pub fn new(module: &'m mut Module, all: All<'s, 'd, 'a>, unit: usize, id: UnitId, tables: &'m [FileTable]) -> Self {
+        Self { module, all, unit, id, tables, types: TypeReader::default(), presence: Presence::Own }
     }
 
     pub fn read(&mut self) -> Result<(), Damage> {
@@ -44,35 +44,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             return Err(Damage::Other("a unit without entries"));
         }
         let root = DieId { unit: self.unit, index: 0 };
-        if matches!(die(self.all, root).entry.attr_value(gimli::DW_AT_language), Some(AttributeValue::Language(gimli::DW_LANG_Rust))) {
-            self.collect_paths(root, "", 0);
-        }
         self.file_scope(root, 0)
-    }
-
-    fn collect_paths(&mut self, scope: DieId, path: &str, depth: u32) {
-        for child in children(self.all, scope) {
-            match die(self.all, child).entry.tag() {
-                gimli::DW_TAG_subprogram if !path.is_empty() => {
-                    self.paths.insert(child, path.to_owned());
-                }
-                gimli::DW_TAG_namespace | gimli::DW_TAG_structure_type | gimli::DW_TAG_enumeration_type if depth < DEEPEST => {
-                    let Some(name) = text(self.all, child, gimli::DW_AT_name) else { continue };
-                    let inner = if path.is_empty() { name } else { format!("{path}::{name}") };
-                    self.collect_paths(child, &inner, depth + 1);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// A function's name, with its path where debuggers show that.
-    fn function_name(&self, id: DieId) -> Option<Arc<str>> {
-        let name = text(self.all, id, gimli::DW_AT_name)?;
-        match origins(self.all, id).find_map(|o| self.paths.get(&o)) {
-            Some(path) => Some(format!("{path}::{name}").into()),
-            None => Some(name.into()),
-        }
     }
 
     /// A unit or a namespace.
@@ -88,6 +60,14 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                     }
                 }
                 gimli::DW_TAG_subprogram => self.function(child)?,
+                // What several units have in common (dwz): constants may stand there.
+                gimli::DW_TAG_imported_unit => {
+                    if let Some(unit) = follow(self.all, child, gimli::DW_AT_import)
+                        && die(self.all, unit).entry.tag() == gimli::DW_TAG_partial_unit
+                    {
+                        self.file_scope(unit, depth + 1)?;
+                    }
+                }
                 gimli::DW_TAG_namespace | gimli::DW_TAG_module | gimli::DW_TAG_structure_type | gimli::DW_TAG_enumeration_type => {
                     self.file_scope(child, depth + 1)?;
                 }
@@ -100,7 +80,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     fn function(&mut self, id: DieId) -> Result<(), Damage> {
         let described = self.ranges(id);
         let ranges = with_code(&described);
-        let Some(name) = self.function_name(id) else { return Ok(()) };
+        let Some(name) = function_name(self.all, id) else { return Ok(()) };
         // Functions removed by the linker keep their entry at address 0.
         if ranges.is_empty() || ranges[0].0 == 0 {
             return Ok(());
@@ -201,7 +181,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             }
             gimli::DW_TAG_inlined_subroutine => {
                 let ranges = self.ranges(id);
-                let Some(name) = self.function_name(id) else { return Ok(()) };
+                let Some(name) = function_name(self.all, id) else { return Ok(()) };
                 if !with_code(&ranges).is_empty() {
                     let kind = BlockKind::Inlined {
                         name,
@@ -305,7 +285,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     fn location(&mut self, id: DieId, name: gimli::DwAt) -> Location {
         let Some((at, value)) = attribute(self.all, id, name) else { return Location::None };
         let unit = &self.all[at.unit];
-        let decoder = Decoder { dwarf: unit.dwarf, unit: unit.unit };
+        let decoder = unit.decoder();
         if let AttributeValue::Exprloc(expression) = value {
             return match decoder.decode(expression.0) {
                 Ok(ops) if ops.is_empty() => Location::None,
@@ -334,13 +314,13 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         let Some(return_pc) = address(gimli::DW_AT_call_return_pc).or_else(|| address(gimli::DW_AT_low_pc)) else { return };
         let is_tail = flag(self.all, id, gimli::DW_AT_call_tail_call) || flag(self.all, id, gimli::DW_AT_GNU_tail_call);
         let callee = follow(self.all, id, gimli::DW_AT_call_origin).or_else(|| follow(self.all, id, gimli::DW_AT_abstract_origin));
-        let decoder = Decoder { dwarf: unit.dwarf, unit: unit.unit };
+        let decoder = unit.decoder();
         let computed =
             [gimli::DW_AT_call_target, gimli::DW_AT_GNU_call_site_target].iter().find_map(|&n| entry.attr_value(n)?.exprloc_value());
         let target = match (callee, computed) {
-            (Some(c), _) => match (self.ranges(c).first(), text(self.all, c, gimli::DW_AT_name)) {
+            (Some(c), _) => match (self.ranges(c).first(), function_name(self.all, c)) {
                 (Some(&(entry, _)), _) => CallTarget::Entry(entry),
-                (None, Some(name)) => CallTarget::Named(Arc::from(name)),
+                (None, Some(name)) => CallTarget::Named(name),
                 (None, None) => CallTarget::Unknown,
             },
             (None, Some(e)) => decoder.decode(e.0).map_or(CallTarget::Unknown, CallTarget::Computed),
@@ -367,7 +347,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         let entry = &die(self.all, id).entry;
         let list = entry.attr_value(gimli::DW_AT_ranges).and_then(|v| unit.dwarf.attr_ranges_offset(unit.unit, v).ok().flatten());
         if let Some(offset) = list {
-            let decoder = Decoder { dwarf: unit.dwarf, unit: unit.unit };
+            let decoder = unit.decoder();
             return read_ranges(&decoder, offset).unwrap_or_default();
         }
         let mut found = Vec::new();
@@ -381,14 +361,10 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
 
     fn file_of(&self, id: DieId, name: gimli::DwAt) -> Option<FileId> {
         let (at, value) = attribute(self.all, id, name)?;
-        // Indices of another unit would need that unit's table; only link-time optimization refers across.
-        if at.unit != self.unit {
-            return None;
-        }
         let index = match value {
             AttributeValue::FileIndex(index) => index,
             other => other.udata_value()?,
         };
-        self.files.get(usize::try_from(index).ok()?).copied().flatten()
+        self.tables[at.unit].get(usize::try_from(index).ok()?).copied().flatten()
     }
 }

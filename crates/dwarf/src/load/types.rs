@@ -1,6 +1,7 @@
 //! Types, good enough to print values and spell names.
 
 use super::dies::{All, DieId, attribute, children, die, flag, follow, number, text};
+use super::names::language;
 use crate::{Field, Type, TypeId, TypeKind, Variant};
 use gimli::AttributeValue;
 use std::collections::HashMap;
@@ -154,15 +155,39 @@ impl TypeReader {
 
 fn dimensions(all: All<'_, '_, '_>, id: DieId) -> Vec<u64> {
     let ranges = children(all, id).filter(|&c| die(all, c).entry.tag() == gimli::DW_TAG_subrange_type);
+    let signed = |c: DieId, name| match die(all, c).entry.attr_value(name)? {
+        AttributeValue::Sdata(n) => Some(n),
+        value => value.udata_value().and_then(|n| i64::try_from(n).ok()),
+    };
+    let first = lower_bound(all, id);
     let count = |c: DieId| {
-        let upper = || match die(all, c).entry.attr_value(gimli::DW_AT_upper_bound) {
-            Some(AttributeValue::Sdata(n)) => u64::try_from(n + 1).ok(),
-            Some(value) => value.udata_value().map(|n| n.wrapping_add(1)),
-            None => None,
-        };
+        let lower = signed(c, gimli::DW_AT_lower_bound).unwrap_or(first);
+        let upper = || u64::try_from(signed(c, gimli::DW_AT_upper_bound)?.checked_sub(lower)?.checked_add(1)?).ok();
         number(all, c, gimli::DW_AT_count).or_else(upper).unwrap_or(0)
     };
     ranges.map(count).collect()
+}
+
+/// The index of an array's first element where the debug information does not say, which depends on the language.
+fn lower_bound(all: All<'_, '_, '_>, id: DieId) -> i64 {
+    use gimli::constants as c;
+    match language(all, id) {
+        Some(
+            c::DW_LANG_Fortran77
+            | c::DW_LANG_Fortran90
+            | c::DW_LANG_Fortran95
+            | c::DW_LANG_Fortran03
+            | c::DW_LANG_Fortran08
+            | c::DW_LANG_Fortran18
+            | c::DW_LANG_Ada83
+            | c::DW_LANG_Ada95
+            | c::DW_LANG_Cobol74
+            | c::DW_LANG_Cobol85
+            | c::DW_LANG_Pascal83
+            | c::DW_LANG_Modula2,
+        ) => 1,
+        _ => 0,
+    }
 }
 
 fn push(types: &mut Vec<Type>, kind: TypeKind, size: u64, name: &str) -> TypeId {

@@ -9,7 +9,7 @@ use crate::TraceError;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use trueline_dwarf::{Wanted, spell, spell_constant};
+use trueline_dwarf::{Search, Wanted, spell, spell_constant};
 use trueline_model::{FileName, Line, LineKey, Policy, VarKind};
 
 /// A row of the line table.
@@ -86,7 +86,7 @@ pub struct Facts {
 impl Facts {
     /// Reads a binary; `user_files` as in [`TraceRequest`](crate::TraceRequest).
     pub fn load(binary: &Path, user_files: &[String]) -> Result<Self, TraceError> {
-        Ok(Self { module: Module::load(binary, Wanted::new(user_files), Policy::Gdb)? })
+        Ok(Self { module: Module::load(binary, Wanted::new(user_files), &Search::default(), Policy::Gdb)? })
     }
 
     fn key(&self, file: FileId, line: u32) -> LineKey {

@@ -6,7 +6,7 @@ use crate::TraceRequest;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use trueline_dwarf::{DwarfError, Module as Tables, Wanted};
+use trueline_dwarf::{DwarfError, Module as Tables, Search, Wanted};
 use trueline_model::Policy;
 
 pub(crate) use trueline_dwarf::{
@@ -24,15 +24,15 @@ pub(crate) struct Module {
 
 impl Module {
     /// Reads a binary.
-    pub fn load(binary: &Path, wanted: Wanted<'_>, policy: Policy) -> Result<Self, DwarfError> {
-        Ok(Self::new(Tables::load(binary, wanted)?, policy))
+    pub fn load(binary: &Path, wanted: Wanted<'_>, search: &Search, policy: Policy) -> Result<Self, DwarfError> {
+        Ok(Self::new(Tables::load(binary, wanted, search)?, policy))
     }
 
     /// What a request brings with it, or else its binary's.
     pub fn of(request: &TraceRequest) -> Result<Self, DwarfError> {
         match &request.debug {
             Some(tables) => Ok(Self::new(Arc::clone(tables), request.policy)),
-            None => Self::load(&request.binary, Wanted::new(&request.user_files), request.policy),
+            None => Self::load(&request.binary, Wanted::new(&request.user_files), &request.search, request.policy),
         }
     }
 

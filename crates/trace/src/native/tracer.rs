@@ -151,7 +151,7 @@ impl<'t> Tracer<'t> {
 
     fn trace(&mut self, sink: &mut dyn StepSink) -> Result<TraceEnd, TraceError> {
         let bias = self.inferior.bias();
-        let main = self.module.function_named("main").ok_or_else(|| TraceError::BadBinary {
+        let main = self.module.main().ok_or_else(|| TraceError::BadBinary {
             binary: self.module.path.clone(),
             reason: "there is no function main with debug information".into(),
         })?;

@@ -36,7 +36,7 @@ int main(void) {
 
 /// The stops and how often the program was stopped for them.
 fn run(request: &TraceRequest, foresight: Foresight) -> (Vec<Step>, u64) {
-    let module = Module::load(&request.binary, Wanted::new(&request.user_files), Policy::Lldb).unwrap();
+    let module = Module::load(&request.binary, Wanted::new(&request.user_files), &request.search, Policy::Lldb).unwrap();
     let mut tracer = Tracer::launch(&module, request).unwrap();
     tracer.foresight = foresight;
     let mut trace = Trace::default();
