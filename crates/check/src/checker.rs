@@ -402,6 +402,9 @@ impl Checker {
             float_math,
         };
         let wanted = &judgeable(&self.options.invariants, &ground.facts);
+        if wanted.len() < self.options.invariants.len() && !optimized_facts.blocks.is_empty() {
+            notes.push(Note::NoVariables);
+        }
         let mut judgement = judge(&case, wanted, self.options.strictness);
         let asked = summons.names();
         let (marked, mut record);

@@ -31,6 +31,8 @@ pub enum Note {
         /// The calls, each once.
         calls: Vec<String>,
     },
+    /// The -O0 build describes no variable and the optimized one does: nothing was said about variables.
+    NoVariables,
     /// The trace came to few of the lines that ran.
     FewSeen {
         /// Lines that ran.
@@ -74,6 +76,12 @@ impl fmt::Display for Note {
                 "the program was refused {}: its error path was checked; --allow {permission} lets it",
                 calls.iter().take(3).cloned().collect::<Vec<_>>().join(", ")
             ),
+            Self::NoVariables => {
+                write!(
+                    f,
+                    "the -O0 build describes no variables (line tables only?): scope, parameter and value were not judged; build it with -g"
+                )
+            }
             Self::FewSeen { executed, seen } => write!(
                 f,
                 "of {executed} lines that ran at -O0 only {seen} were seen: a debugger steps through the first thread from main, \

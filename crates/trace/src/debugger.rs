@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use trueline_dwarf::Search;
 use trueline_machine::inferior::Follow;
 use trueline_model::{EngineKind, FileName, Frame, FrameKind, Line, Observation, Step, StepSink, VarKind, Variable};
 use trueline_toolchain::{Exit, Job, Launch, Onlooker, Permission, Scratch};
@@ -43,11 +44,21 @@ pub(crate) struct Target<'a> {
     fork: bool,
     /// Whether a child is followed rather than its parent.
     follow_child: bool,
+    /// Where the binary's debug files are.
+    debug_dirs: &'a [PathBuf],
+    /// Where its libraries' are; the system's own stay without, as on a machine that has no such files.
+    library_debug_dirs: &'a [PathBuf],
 }
 
 impl<'a> Target<'a> {
     /// The target; whether a shell is needed follows from the arguments. The place where the program works is prepared.
-    pub(crate) fn new(binary: &'a Path, launch: &'a Launch, user_files: &'a [String], vars: Vars) -> Result<Self, TraceError> {
+    pub(crate) fn new(
+        binary: &'a Path,
+        launch: &'a Launch,
+        user_files: &'a [String],
+        search: &'a Search,
+        vars: Vars,
+    ) -> Result<Self, TraceError> {
         let plain = |arg: &String| !arg.is_empty() && arg.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./=+-,:@%".contains(&b));
         let prepared = launch.prepare();
         let directory = prepared.map_err(|source| TraceError::System { what: "cannot prepare the run".into(), source })?;
@@ -66,6 +77,8 @@ impl<'a> Target<'a> {
             stdin: stdin.as_deref(),
             fork,
             follow_child: false,
+            debug_dirs: &search.debug_dirs,
+            library_debug_dirs: search.asked_for(),
         })
     }
 }
@@ -234,7 +247,7 @@ pub(crate) fn run(
     trueline_dwarf::Module::look_for(&request.binary, &request.search)?;
     let system = |source| TraceError::System { what: "cannot write the tracer to a scratch directory".to_owned(), source };
     let scratch = Scratch::new().map_err(system)?;
-    let mut target = Target::new(&request.binary, &request.launch, &request.user_files, request.vars)?;
+    let mut target = Target::new(&request.binary, &request.launch, &request.user_files, &request.search, request.vars)?;
     target.follow_child = request.follow == Follow::Child;
     let config = Config { target, max_steps: request.max_steps };
     let config = serde_json::to_string(&config).expect("plain data");

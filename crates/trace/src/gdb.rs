@@ -37,7 +37,12 @@ impl Engine for GdbEngine {
     }
 
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
-        let command = |job: Job, script: &Path| with_tracer(job, script).arg("--args").arg(&request.binary).args(&request.launch.args);
+        // Before the binary is read; the tracer then keeps the libraries from being looked up there.
+        let directories = request.search.debug_dirs.iter().map(|d| d.display().to_string()).collect::<Vec<_>>().join(":");
+        let directories = format!("set debug-file-directory {directories}");
+        let command = |job: Job, script: &Path| {
+            with_tracer(job, script).arg("-iex").arg(&directories).arg("--args").arg(&request.binary).args(&request.launch.args)
+        };
         debugger::run(EngineKind::Gdb, &self.tool, TRACER, command, request, sink)
     }
 }

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use trueline_dwarf::Search;
 use trueline_model::{EngineKind, Trace};
 use trueline_toolchain::{Confinement, Launch, Limits, Scratch, Tool, ToolKind, find_tool};
 
@@ -43,6 +44,8 @@ pub struct SpotRequest<'a> {
     pub launch: &'a Launch,
     /// Files whose lines count, by base name.
     pub user_files: &'a [String],
+    /// Where debug files outside the binary are looked for.
+    pub search: &'a Search,
     /// Where to look.
     pub spots: &'a [Spot],
 }
@@ -82,7 +85,7 @@ impl DebuggerPool {
 
     /// What the debugger shows at the spots: no step, one or several for each.
     pub fn look(&self, request: &SpotRequest<'_>) -> Result<Trace, TraceError> {
-        trueline_dwarf::Module::look_for(request.binary, &trueline_dwarf::Search::default())?;
+        trueline_dwarf::Module::look_for(request.binary, request.search)?;
         let rested = self.idle.lock().pop();
         // One that has waited too long may have come to its limits: a new one is asked again.
         if let Some(session) = rested
@@ -135,9 +138,9 @@ impl DebuggerPool {
 impl Session {
     fn ask(&mut self, kind: EngineKind, request: &SpotRequest<'_>) -> Result<Trace, TraceError> {
         self.asked += 1;
-        let SpotRequest { binary, launch, user_files, spots } = *request;
+        let SpotRequest { binary, launch, user_files, search, spots } = *request;
         let failed = |reason: String| TraceError::Debugger { engine: kind, binary: binary.to_owned(), reason };
-        let question = SpotMessage { target: Target::new(binary, launch, user_files, Vars::All)?, spots };
+        let question = SpotMessage { target: Target::new(binary, launch, user_files, search, Vars::All)?, spots };
         let mut line = serde_json::to_vec(&question).expect("plain data");
         line.push(b'\n');
         let pipe = self.questions.as_mut().expect("open until dropped");

@@ -1,6 +1,7 @@
 //! The gdb and lldb engines on real programs, built by the real compilers.
 
 use std::path::PathBuf;
+use trueline_dwarf::Search;
 use trueline_model::{EngineKind, FrameKind, Language, Line, Observation, OptLevel, Trace, VarKind};
 use trueline_toolchain::{CompileRequest, Launch, Limits, Scratch, find_compiler};
 use trueline_trace::{DebuggerPool, Engine, GdbEngine, LldbEngine, NativeEngine, Spot, SpotRequest, TraceEnd, TraceError, TraceRequest};
@@ -231,7 +232,14 @@ fn a_debugger_that_stays_shows_at_an_address_what_it_shows_when_it_steps_there()
         let pool = DebuggerPool::find(engine.kind()).unwrap().expect("a debugger");
         let user_files = ["program.c".to_owned()];
         let look = |spots: &[Spot]| {
-            pool.look(&SpotRequest { binary: &binary, launch: &Launch::default(), user_files: &user_files, spots }).unwrap()
+            pool.look(&SpotRequest {
+                binary: &binary,
+                launch: &Launch::default(),
+                user_files: &user_files,
+                search: &Search::default(),
+                spots,
+            })
+            .unwrap()
         };
         // Twice: the second question goes to the same process.
         for _ in 0..2 {
@@ -277,7 +285,9 @@ fn what_lldb_reads_where_an_inlined_function_begins_has_every_view_that_stepping
     let pair = trace.steps.windows(2).find(|w| w[0].pc == w[1].pc).expect("lldb enters the inlined function without moving");
     let pool = DebuggerPool::find(EngineKind::Lldb).unwrap().expect("lldb");
     let spots = [Spot(pair[0].pc, 0)];
-    let request = SpotRequest { binary: &binary, launch: &Launch::default(), user_files: &["program.c".to_owned()], spots: &spots };
+    let user_files = ["program.c".to_owned()];
+    let request =
+        SpotRequest { binary: &binary, launch: &Launch::default(), user_files: &user_files, search: &Search::default(), spots: &spots };
     let read: Vec<_> = pool.look(&request).unwrap().steps;
     let views: Vec<_> = read.iter().map(view).collect();
     for step in pair {

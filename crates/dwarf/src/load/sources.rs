@@ -25,6 +25,12 @@ impl Search {
         let usual = Self::default().debug_dirs;
         Self { debug_dirs: others.iter().cloned().chain(usual).collect() }
     }
+
+    /// The directories that somebody asked for. The usual one also describes the system's libraries.
+    pub fn asked_for(&self) -> &[PathBuf] {
+        let usual = Self::default().debug_dirs;
+        self.debug_dirs.strip_suffix(&*usual).unwrap_or(&self.debug_dirs)
+    }
 }
 
 /// A file that belongs to the binary.

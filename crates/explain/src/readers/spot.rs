@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
+use trueline_dwarf::Search;
 use trueline_model::{EngineKind, Observation, Reader, Reading, Step, Violation};
 use trueline_oracle::{ToldBy, has_wrong_value, shows, told_by, variables_of, views};
 use trueline_toolchain::Launch;
@@ -134,7 +135,8 @@ impl SpotQuestions<'_> {
         if spots.is_empty() {
             return Ok(());
         }
-        let trace = pool.look(&SpotRequest { binary, launch: &Launch::default(), user_files, spots: &spots }).map_err(|e| e.to_string())?;
+        let (launch, search) = (&Launch::default(), &Search::default());
+        let trace = pool.look(&SpotRequest { binary, launch, user_files, search, spots: &spots }).map_err(|e| e.to_string())?;
         for &i in open {
             let violation = questions[i].violation;
             let steps: Vec<&Step> = trace.steps.iter().filter(|s| Some(s.pc) == violation.pc).collect();

@@ -11,6 +11,10 @@ from shared import LEAVES, BadProgram, NoDebugInfo, Variables, emit, float_text,
 FORKS = "starts another process; --allow fork lets it"
 
 
+def debug_files(directories):
+    """The command that makes gdb look for debug files in these directories only."""
+    return "set debug-file-directory " + (":".join(directories) or "/nonexistent")
+
 
 def render(value, type_, budget):
     """Canonical text of a value; `?` stands for a part without location."""
@@ -140,7 +144,7 @@ class Tracer:
         wrapper = self.wrapper()
         for command in (
             "set pagination off", "set confirm off", "set width 0", "set height 0", "set debuginfod enabled off",
-            "set debug-file-directory /nonexistent", "set print frame-arguments none", "set print frame-info short-location",
+            debug_files(self.config["library_debug_dirs"]), "set print frame-arguments none", "set print frame-info short-location",
             "set print entry-values no", "set disable-randomization on", "set style enabled off", "set step-mode off",
             "set detach-on-fork " + ("on" if self.config["fork"] else "off"),
             "set follow-fork-mode " + ("child" if self.config["follow_child"] else "parent"), "set schedule-multiple off", "set max-completions 0",
@@ -350,7 +354,9 @@ class Tracer:
         """Stops at the spots only. One `step` after each stop: at the entry of an inlined function it goes in without moving."""
         self.setup()
         run = lambda command: gdb.execute(command, to_string=True)
+        run(debug_files(self.config["debug_dirs"]))
         run("file " + self.config["binary"])
+        run(debug_files(self.config["library_debug_dirs"]))
         self.main = None
         for address, hits in self.config["spots"]:
             if hits == 0:

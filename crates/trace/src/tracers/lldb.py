@@ -104,6 +104,11 @@ def holds_pointer(type_, depth=0):
     return False
 
 
+def debug_files(directories):
+    """The setting that makes lldb look for debug files in these directories."""
+    return "target.debug-file-search-paths " + (" ".join("'%s'" % d for d in directories) or "/nonexistent")
+
+
 class Tracer:
     def __init__(self, config):
         self.config = config
@@ -126,7 +131,7 @@ class Tracer:
         self.debugger.SetAsync(False)
         for setting in (
             "target.load-script-from-symbol-file false", "target.load-cwd-lldbinit false", "symbols.enable-external-lookup false",
-            "target.debug-file-search-paths /nonexistent", "target.process.thread.step-in-avoid-nodebug true",
+            debug_files(self.config["debug_dirs"]), "target.process.thread.step-in-avoid-nodebug true",
             "target.process.thread.step-avoid-libraries libc.so.6 ld-linux-x86-64.so.2 libm.so.6",
             "target.prefer-dynamic-value no-dynamic-values", "target.enable-synthetic-value false",
             "target.process.stop-on-exec false", "target.inherit-env false", "target.disable-aslr true",
@@ -136,6 +141,8 @@ class Tracer:
         self.target = self.debugger.CreateTarget(self.config["binary"], None, None, False, error)
         if not self.target.IsValid():
             raise RuntimeError("lldb does not load the binary: %s" % error.GetCString())
+        self.target.GetModuleAtIndex(0).GetNumSymbols()  # finds the binary's debug file, before the libraries' are looked for
+        self.debugger.HandleCommand("settings set " + debug_files(self.config["library_debug_dirs"]))
 
     def launch(self):
         # Under lldb 16 a program is always told its path as its name, whatever target.arg0 says.
