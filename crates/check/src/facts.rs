@@ -99,7 +99,10 @@ pub(crate) fn of_optimized(module: &Module) -> OptimizedFacts {
             }
         }
         // A copy of a function that leaves a block of the description out: gdb takes the block's variables from the description.
-        facts.codeless.extend(copy.left_out().into_iter().map(|v| key_of(module, copy, v.var)));
+        // Clang's copies do not say which described block is which: there gdb takes from the description what the copy has too.
+        let own: HashSet<VarKey> = copy.vars().into_iter().map(|v| key_of(module, copy, v.var)).collect();
+        let left_out = copy.left_out().into_iter().map(|v| key_of(module, copy, v.var));
+        facts.codeless.extend(left_out.filter(|key| !own.contains(key)));
     }
     for &var in module.units.iter().flat_map(|u| &u.globals) {
         note_home(module, &mut facts.homes, static_key(module, var), var);
