@@ -220,6 +220,8 @@ pub struct Cpu {
     pub bias: u64,
     /// Base of thread-local storage.
     pub fs: u64,
+    /// What the distances between new objects of a run depend on; the same in both builds.
+    pub salt: u64,
     /// What was stored to memory that both builds have.
     pub tracker: Tracker,
 }
@@ -227,7 +229,7 @@ pub struct Cpu {
 impl Cpu {
     /// A machine with cleared registers.
     pub fn new(memory: Memory, bias: u64) -> Self {
-        Self { gpr: [0; 16], xmm: [0; 16], flags: [false; 5], memory, bias, fs: 0, tracker: Tracker::default() }
+        Self { gpr: [0; 16], xmm: [0; 16], flags: [false; 5], memory, bias, fs: 0, salt: 0, tracker: Tracker::default() }
     }
 
     /// Writes memory and keeps the fingerprint.

@@ -1,14 +1,19 @@
 //! Runs one function of an image in the emulator, instruction by instruction.
 //!
-//! Calls inside the image are followed; calls that leave it are answered by a model: the memory functions
-//! exactly, everything else by a value that depends on the name and on how often it was called, so that
-//! both builds get the same answers.
+//! Calls inside the image are followed; calls that leave it are answered by a model of the C library ([`outside`]).
+
+mod numbers;
+pub mod outside;
+mod text;
+
+pub use numbers::pure_arguments;
 
 use crate::algebra::RSP;
 use crate::cpu::Cpu;
 use crate::image::Image;
 use crate::lift::{self, Flow};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
+use outside::{Ending, Library};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -66,7 +71,7 @@ impl<'a> Code<'a> {
 pub enum Stop {
     /// The function returned to its caller.
     Returned,
-    /// The instruction limit was reached, or the observer had enough.
+    /// The instruction limit was reached, the observer had enough, or the program ended in a call of `exit`.
     Cut,
     /// It could not go on.
     Failed(String),
@@ -88,7 +93,7 @@ const SENTINEL: u64 = 0x7ead_0000_dead_0000;
 pub fn run(code: &Code<'_>, cpu: &mut Cpu, entry: u64, limit: u64, observe: &mut dyn FnMut(Instant<'_>) -> ControlFlow<()>) -> Stop {
     let mut pc = entry;
     let mut depth = 0usize;
-    let mut calls: HashMap<String, u64> = HashMap::new();
+    let mut library = Library::default();
     for _ in 0..limit {
         if observe(Instant { cpu, pc, depth }).is_break() {
             return Stop::Cut;
@@ -130,11 +135,12 @@ pub fn run(code: &Code<'_>, cpu: &mut Cpu, entry: u64, limit: u64, observe: &mut
         };
         pc = target;
         let leaves = matches!(instruction.mnemonic(), Mnemonic::Call | Mnemonic::Jmp);
-        if leaves && let Some(name) = code.outside(target) {
-            let count = calls.entry(name.clone()).or_insert(0);
-            *count += 1;
-            if let Err(e) = answer(cpu, &name, *count) {
-                return Stop::Failed(e);
+        let name = if leaves { code.outside(target).or_else(|| foreign(code, &instruction, target, cpu.bias)) } else { None };
+        if let Some(name) = name {
+            match library.answer(cpu, &name, depth) {
+                Ok(Ending::Back) => {}
+                Ok(Ending::Over) => return Stop::Cut,
+                Err(e) => return Stop::Failed(e),
             }
             if is_call {
                 pc = next;
@@ -160,6 +166,18 @@ pub fn run(code: &Code<'_>, cpu: &mut Cpu, entry: u64, limit: u64, observe: &mut
     }
     Stop::Cut
 }
+
+/// The name of a function in another file that is called through a pointer: that of the slot, or none in particular.
+fn foreign(code: &Code<'_>, instruction: &Instruction, target: u64, bias: u64) -> Option<String> {
+    let direct = matches!(instruction.op0_kind(), iced_x86::OpKind::NearBranch64);
+    let slot = instruction.is_ip_rel_memory_operand().then(|| code.image.outside.get(&instruction.memory_displacement64())).flatten();
+    let far = || (!direct && (LIBRARIES..STACK).contains(&target.wrapping_add(bias))).then(|| "?".to_owned());
+    slot.filter(|_| code.at(target).is_none()).cloned().or_else(far)
+}
+
+/// Where the kernel puts shared libraries, up to the stack.
+const LIBRARIES: u64 = 0x7000_0000_0000;
+const STACK: u64 = 0x7fff_ffff_f000;
 
 /// Executes a string move or store, repeated or not; these loop, so the lifter does not know them. `None` for
 /// every other instruction.
@@ -192,88 +210,6 @@ fn string(cpu: &mut Cpu, instruction: &Instruction) -> Option<Result<(), crate::
         cpu.gpr[rcx] = 0;
     }
     Some(Ok(()))
-}
-
-/// Answers a call of an outside function.
-fn answer(cpu: &mut Cpu, name: &str, count: u64) -> Result<(), String> {
-    let [rax, rcx, rdx, rsi, rdi] = [0usize, 1, 2, 6, 7];
-    let (to, from, size) = (cpu.gpr[rdi], cpu.gpr[rsi], cpu.gpr[rdx]);
-    let base = name.split('@').next().unwrap_or(name);
-    match base {
-        "memset" | "memcpy" | "memmove" | "__memcpy_chk" | "__memset_chk" => {
-            if size > 1 << 26 {
-                return Err(format!("{name} of {size} bytes"));
-            }
-            let bytes: Vec<u8> = if base.contains("memset") {
-                vec![from as u8; size as usize]
-            } else {
-                (0..size).map(|n| cpu.memory.byte(from.wrapping_add(n)).ok_or("an unmapped source")).collect::<Result<_, _>>()?
-            };
-            for (n, byte) in bytes.into_iter().enumerate() {
-                cpu.write(to.wrapping_add(n as u64), u128::from(byte), 1).map_err(|e| e.to_string())?;
-            }
-            cpu.gpr[rax] = to;
-        }
-        "setjmp" | "_setjmp" | "__sigsetjmp" | "longjmp" | "fork" | "pthread_create" | "vfork" => {
-            return Err(format!("it calls {base}"));
-        }
-        "exit" | "abort" | "_exit" | "__assert_fail" | "__stack_chk_fail" => return Err(format!("it ends in {base}")),
-        _ => {
-            let (a, b) = (cpu.xmm[0] as u64, cpu.xmm[1] as u64);
-            let (stem, single) = stem(base);
-            let (x, y) = if single {
-                (f64::from(f32::from_bits(a as u32)), f64::from(f32::from_bits(b as u32)))
-            } else {
-                (f64::from_bits(a), f64::from_bits(b))
-            };
-            let exact = match stem {
-                "sqrt" => Some(x.sqrt()),
-                "fabs" => Some(x.abs()),
-                "floor" => Some(x.floor()),
-                "ceil" => Some(x.ceil()),
-                "trunc" => Some(x.trunc()),
-                "fmin" => Some(x.min(y)),
-                "fmax" => Some(x.max(y)),
-                _ => None,
-            };
-            // The same arguments give the same answer; of anything else the same call does.
-            let bits = if single { a & 0xffff_ffff } else { a };
-            let second = if matches!(stem, "pow" | "atan2") { b & if single { 0xffff_ffff } else { u64::MAX } } else { 0 };
-            let start = if PURE.contains(&stem) { bits.rotate_left(7) ^ second } else { count };
-            let seed = base.bytes().fold(start, |h, b| h.wrapping_mul(0x100_0000_01b3) ^ u64::from(b));
-            cpu.gpr[rax] = seed & 0xff;
-            let value = exact.unwrap_or(1.0 + (seed % 1000) as f64 / 7.0);
-            cpu.xmm[0] = if single { u128::from((value as f32).to_bits()) } else { u128::from(value.to_bits()) };
-        }
-    }
-    // What a call may clobber is clobbered, so that no relation survives on luck.
-    for n in [rcx, rdx, rsi, rdi, 8, 9, 10, 11] {
-        cpu.gpr[n] = 0xdead_beef_0000_0000 | (count << 8) | n as u64;
-    }
-    for n in 1..16 {
-        cpu.xmm[n] = 0x7fc1_2345 | u128::from(count) << 32;
-    }
-    Ok(())
-}
-
-/// Functions of the mathematical library whose answers are made up from their arguments.
-const PURE: [&str; 14] = ["sin", "cos", "tan", "exp", "exp2", "log", "log2", "log10", "pow", "atan", "atan2", "asin", "acos", "cbrt"];
-/// Those that are computed.
-const EXACT: [&str; 7] = ["sqrt", "fabs", "floor", "ceil", "trunc", "fmin", "fmax"];
-
-/// The name of a mathematical function without the mark of single precision, and whether it had it.
-fn stem(name: &str) -> (&str, bool) {
-    match name.strip_suffix('f') {
-        Some(stem) if name != "erf" => (stem, true),
-        _ => (name, false),
-    }
-}
-
-/// For a function that only computes an answer from floating-point arguments: how many, and their bits.
-pub fn pure_arguments(name: &str) -> Option<(usize, u32)> {
-    let (stem, single) = stem(name.split('@').next().unwrap_or(name));
-    let known = PURE.contains(&stem) || EXACT.contains(&stem);
-    known.then_some((if matches!(stem, "pow" | "atan2" | "fmin" | "fmax") { 2 } else { 1 }, if single { 32 } else { 64 }))
 }
 
 /// Prepares the stack of a machine for a run: the return address on top, everything below poisoned.

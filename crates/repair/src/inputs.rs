@@ -9,9 +9,12 @@ use crate::vary::{self, Counts, Data, Dice, Item, parameters, scramble};
 use crate::wild::{self, Freedom, Start};
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::cpu::{Cpu, Region, Tracker};
+use trueline_machine::emulate::outside;
 use trueline_machine::image::{Image, ImageKind};
 
 const HEAP: u32 = 0x1_0000;
+/// Number of the first large allocation that has a mapping of its own.
+const MAPPINGS: u32 = 0x1_1000;
 /// Bounds of counts that are made small: loops over them are passed by, or go round a few times and leave a rest.
 const FEW: [u64; 3] = [1, 4, 20];
 /// Number of the first input with wild data: more than there are others.
@@ -95,8 +98,10 @@ pub fn make(reference: &Side<'_>, optimized: &Side<'_>, pairs: &[(usize, Snapsho
             number: LATER * call as u64,
             call,
         };
-        track(&mut own.reference, &objects, |x| x.1, r.heap, &[]);
-        track(&mut own.optimized, &objects, |x| x.2, o.heap, &[]);
+        let (theirs, ours) = mappings(r, o);
+        track(&mut own.reference, &objects, |x| x.1, r.heap, &theirs);
+        track(&mut own.optimized, &objects, |x| x.2, o.heap, &ours);
+        own.salt(seed);
         inputs.push(own.clone());
         // The first call is varied, the later ones are taken as they are.
         if call > 0 {
@@ -113,6 +118,7 @@ pub fn make(reference: &Side<'_>, optimized: &Side<'_>, pairs: &[(usize, Snapsho
                 None => (Origin::Varied, Counts::Any),
             };
             let mut input = Input { origin, number: n + 1, ..own.clone() };
+            input.salt(seed);
             let (rc, oc) = (&mut input.reference, &mut input.optimized);
             for item in &items {
                 vary::vary_item(&mut dice, item, rc, oc, Data::Permuted, counts);
@@ -131,7 +137,9 @@ pub fn make(reference: &Side<'_>, optimized: &Side<'_>, pairs: &[(usize, Snapsho
                 if n == 0 {
                     bases.push((input.clone(), items));
                 }
-                inputs.push(Input { number: n, ..input });
+                let mut input = Input { number: n, ..input };
+                input.salt(seed);
+                inputs.push(input);
             }
         }
     }
@@ -151,6 +159,7 @@ fn any_numbers(reference: &Side<'_>, optimized: &Side<'_>, bases: &[(Input, Vec<
         let number = FIRST_WILD + turn;
         let mut dice = own.dice(seed, number);
         let mut input = Input { origin: Origin::Wild, number, ..own.clone() };
+        input.salt(seed);
         freedom.apply(&mut dice, optimized, items, &mut input.reference, &mut input.optimized, turn);
         scramble(&mut dice, optimized, &mut input.optimized);
         // The first of each kind again, and the program's own, with part of what they come to already there.
@@ -174,12 +183,28 @@ impl Input {
         Dice(seed ^ number << 8 ^ (self.layout as u64) << 32)
     }
 
+    /// Gives what is allocated in this run distances of its own.
+    fn salt(&mut self, seed: u64) {
+        let salt = self.dice(seed, self.number).throw();
+        (self.reference.salt, self.optimized.salt) = (salt, salt);
+    }
+
     /// Takes the memory as it is now for the start.
     fn restart(&mut self) {
         for cpu in [&mut self.reference, &mut self.optimized] {
             cpu.tracker.restart(&cpu.memory);
         }
     }
+}
+
+/// Large allocations that have mappings of their own, where both builds have as many of the same sizes.
+fn mappings(reference: &Snapshot, optimized: &Snapshot) -> (Vec<Region>, Vec<Region>) {
+    let sizes = |s: &Snapshot| s.mappings.iter().map(|(low, high)| high - low).collect::<Vec<_>>();
+    if sizes(reference) != sizes(optimized) {
+        return (Vec::new(), Vec::new());
+    }
+    let regions = |s: &Snapshot| (MAPPINGS..).zip(&s.mappings).map(|(id, (start, end))| Region { start: *start, end: *end, id }).collect();
+    (regions(reference), regions(optimized))
 }
 
 /// The shared objects that hold numbers, at their addresses in both builds.
@@ -204,5 +229,6 @@ pub fn track(cpu: &mut Cpu, objects: &[Shared], address: impl Fn(&Shared) -> u64
         regions.push(Region { start: heap.0, end: heap.1, id: HEAP });
     }
     regions.extend_from_slice(more);
+    regions.push(outside::arena());
     cpu.tracker = Tracker::new(regions, cpu.memory.clone());
 }

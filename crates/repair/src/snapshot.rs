@@ -13,6 +13,8 @@ pub struct Snapshot {
     pub cpu: Cpu,
     /// The heap's range, empty when there is none.
     pub heap: (u64, u64),
+    /// Memory that belongs to no file: large allocations, and what the C library keeps for itself.
+    pub mappings: Vec<(u64, u64)>,
 }
 
 /// Whether the kernel chooses the layout.
@@ -87,7 +89,7 @@ pub fn elf_entry(image: &Image) -> (u64, (u64, u64)) {
 fn capture(inferior: &Inferior, path: &std::path::Path, bias: u64, before: &Memory) -> Result<Snapshot, String> {
     let maps = std::fs::read_to_string(format!("/proc/{}/maps", inferior.pid())).map_err(|e| e.to_string())?;
     let mut memory = Memory::default();
-    let mut heap = (0, 0);
+    let (mut heap, mut mappings) = ((0, 0), Vec::new());
     let mut previous_own = 0;
     let mut budget: u64 = 256 << 20;
     for line in maps.lines() {
@@ -99,13 +101,17 @@ fn capture(inferior: &Inferior, path: &std::path::Path, bias: u64, before: &Memo
         if own {
             previous_own = high;
         }
-        let wanted = own || name == "[heap]" || name == "[stack]" || (name.is_empty() && fields[1].starts_with("rw"));
+        // What may be written is read whatever it belongs to: `stdout` is a variable of the C library.
+        let wanted = own || name == "[stack]" || fields[1].starts_with("rw");
         if !wanted || !fields[1].starts_with('r') || high - low > budget {
             continue;
         }
         budget -= high - low;
         if name == "[heap]" {
             heap = (low, high);
+        }
+        if name.is_empty() && !own {
+            mappings.push((low, high));
         }
         let mut bytes = vec![0; (high - low) as usize];
         if inferior.read(low, &mut bytes).is_ok() {
@@ -120,5 +126,5 @@ fn capture(inferior: &Inferior, path: &std::path::Path, bias: u64, before: &Memo
     ];
     cpu.xmm = inferior.sse().map_err(|e| e.to_string())?.map(u128::from_le_bytes);
     cpu.fs = regs.fs_base;
-    Ok(Snapshot { cpu, heap })
+    Ok(Snapshot { cpu, heap, mappings })
 }
