@@ -65,6 +65,17 @@ pub struct Layout {
     pub protected: Vec<(i64, u32)>,
     /// Whether loads may be compared.
     pub stability: Stability,
+    /// Tables of jump targets.
+    pub tables: Vec<JumpTable>,
+}
+
+/// A table of 32-bit distances from itself, all of them to places in the function.
+#[derive(Clone, Debug)]
+pub struct JumpTable {
+    /// Its link-time address.
+    pub address: u64,
+    /// The link-time addresses of the targets, in order.
+    pub targets: Vec<u64>,
 }
 
 /// A symbolic machine.
@@ -185,7 +196,55 @@ impl Symbolic {
         if bytes > granule && bytes.is_multiple_of(granule) { granule } else { bytes.min(8) }
     }
 
+    /// The table that a 32-bit load reads an entry of, with the number of the entry.
+    fn entry_of(&mut self, address: Term) -> Option<(usize, Term)> {
+        let (mut atoms, constant) = self.terms.linear(address);
+        (atoms.remove(&self.bias) == Some(1)).then_some(())?;
+        let (index, 4) = atoms.pop_first()? else { return None };
+        atoms.is_empty().then_some(())?;
+        let moved: Vec<u64> = self.layout.tables.iter().map(|t| self.moved(t.address)).collect();
+        Some((moved.iter().position(|at| *at == constant)?, index))
+    }
+
+    /// Where a jump goes that reads its target from a table: conditions and link-time addresses, one of them per target. `None` for any
+    /// other jump.
+    pub fn cases(&mut self, target: Term) -> Option<Vec<(Term, u64)>> {
+        let (mut atoms, constant) = self.terms.linear(target);
+        (atoms.remove(&self.bias) == Some(1)).then_some(())?;
+        let (entry, 1) = atoms.pop_first()? else { return None };
+        atoms.is_empty().then_some(())?;
+        let layout = Arc::clone(&self.layout);
+        let (table, index) = layout.tables.iter().enumerate().find_map(|(n, table)| {
+            let index = self.terms.called_with(self.terms.unextended(entry), &entry_name(n))?;
+            (self.moved(table.address) == constant).then_some((table, index))
+        })?;
+        let mut cases: BTreeMap<u64, Term> = BTreeMap::new();
+        for (n, to) in table.targets.iter().enumerate() {
+            let k = self.terms.constant(64, n as u128);
+            let here = self.terms.bin(Bin::Eq, index, k);
+            let all = cases.get(to).copied().map_or(here, |before| self.terms.either(before, here));
+            cases.insert(*to, all);
+        }
+        Some(cases.into_iter().map(|(to, condition)| (condition, to)).collect())
+    }
+
+    /// A link-time address as both builds have it.
+    fn moved(&self, address: u64) -> u64 {
+        match &self.layout.moves {
+            None => address,
+            Some(moves) => match moves.iter().find(|(low, high, _)| address >= *low && address < *high) {
+                Some((_, _, delta)) => address.wrapping_add(*delta),
+                None => address.wrapping_add(ELSEWHERE),
+            },
+        }
+    }
+
     fn load_shared(&mut self, address: Term, bytes: u32) -> Term {
+        if bytes == 4
+            && let Some((table, index)) = self.entry_of(address)
+        {
+            return self.terms.call(&entry_name(table), 32, vec![index]);
+        }
         if self.layout.stability == Stability::Volatile {
             return self.terms.fresh(bytes * 8);
         }
@@ -373,19 +432,17 @@ impl Machine for Symbolic {
         Ok(())
     }
     fn link_address(&mut self, address: u64) -> Term {
-        let address = match &self.layout.moves {
-            None => address,
-            Some(moves) => match moves.iter().find(|(low, high, _)| address >= *low && address < *high) {
-                Some((_, _, delta)) => address.wrapping_add(*delta),
-                None => address.wrapping_add(ELSEWHERE),
-            },
-        };
-        let k = self.terms.constant(64, u128::from(address));
+        let k = self.terms.constant(64, u128::from(self.moved(address)));
         self.terms.bin(Bin::Add, self.bias, k)
     }
     fn thread_base(&mut self) -> Term {
         self.terms.var(64, "fs")
     }
+}
+
+/// What an entry of a table of jump targets is called.
+fn entry_name(table: usize) -> String {
+    format!("target{table}")
 }
 
 /// What a register is called before anything wrote it.

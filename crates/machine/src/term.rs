@@ -14,10 +14,12 @@ struct Name(u32);
 
 mod known;
 mod logic;
+mod shape;
 mod smt;
 
 pub use known::Pinned;
 pub use logic::{Extreme, Sign};
+pub use shape::Shape;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Node {
@@ -156,6 +158,30 @@ impl Terms {
     /// True when a term is made of an address of a frame.
     pub fn is_framed(&self, t: Term) -> bool {
         self.framed[t.0 as usize]
+    }
+
+    /// The address of a term that is nothing but a load from memory as it was at the start.
+    pub fn loaded_from(&self, t: Term) -> Option<Term> {
+        match &self.nodes[t.0 as usize] {
+            Node::Call(name, width, args) if self.names[name.0 as usize] == format!("memory{}", width / 8) => args.first().copied(),
+            _ => None,
+        }
+    }
+
+    /// The argument of a call of an uninterpreted function.
+    pub fn called_with(&self, t: Term, function: &str) -> Option<Term> {
+        match &self.nodes[t.0 as usize] {
+            Node::Call(name, _, args) if self.names[name.0 as usize] == function => args.first().copied(),
+            _ => None,
+        }
+    }
+
+    /// A sign-extended number as it was before.
+    pub fn unextended(&self, t: Term) -> Term {
+        match self.nodes[t.0 as usize] {
+            Node::Sext(inner, _) => inner,
+            _ => t,
+        }
     }
 
     /// True when a term is made of another one.

@@ -77,6 +77,7 @@ pub fn fit(samples: &[Sample<'_>], ty: Type, preference: Preference) -> Vec<Rela
     };
     // An address is never a constant: it moves with the layout.
     let constants: Vec<Relation> = constants.into_iter().filter(|b| ty.class != TypeClass::Pointer || *b == 0).map(constant).collect();
+    let constants: Vec<Relation> = constants.into_iter().chain(fixed_address(samples, ty)).collect();
     if preference == Preference::Constants {
         constants.iter().cloned().for_each(&mut add);
     }
@@ -113,6 +114,16 @@ pub fn fit(samples: &[Sample<'_>], ty: Type, preference: Preference) -> Vec<Rela
         found.extend(severals(samples, ty).into_iter().map(Relation::Affine).filter(|r| holds(r, samples, ty)));
     }
     found
+}
+
+/// A pointer that is always the same address of the file, wherever the file lies: seen at two places at least.
+fn fixed_address(samples: &[Sample<'_>], ty: Type) -> Option<Relation> {
+    let first = samples.first().filter(|_| ty.class == TypeClass::Pointer)?;
+    let distance = |s: &Sample<'_>| s.target.first.wrapping_sub(s.state.bias);
+    let moved = samples.iter().any(|s| s.state.bias != first.state.bias);
+    let constant = i64::try_from(distance(first)).ok().filter(|d| moved && *d < 1 << 32)?;
+    let same = samples.iter().all(|s| distance(s) == distance(first));
+    same.then(|| Relation::Affine(Affine { terms: vec![(Source::Bias, 1)], constant, divisor: 1 }))
 }
 
 /// Samples that a fit to several registers looks at: more only confirm, and every relation is tried on all.
@@ -295,6 +306,10 @@ pub fn joint(states: &[&State], values: &[Vec<i128>]) -> Vec<(usize, Affine)> {
     found
 }
 
+/// Factors and divisors of forms over several registers are sizes of elements and rows; larger ones are accidents of few samples.
+const MAX_FACTOR: u64 = 1 << 16;
+const MAX_DIVISOR: i64 = 1 << 12;
+
 /// `x = -Σ row·column - constant` as an affine form with a common divisor.
 pub fn affine_of(row: &[Rational], columns: &[Source]) -> Option<Affine> {
     let mut divisor = BigInt::from(1);
@@ -316,7 +331,8 @@ pub fn affine_of(row: &[Rational], columns: &[Source]) -> Option<Affine> {
     }
     terms.sort_unstable();
     let machine = terms.iter().filter(|(s, _)| !matches!(s, Source::Bias | Source::Cfa)).count();
-    if machine == 0 || machine > 3 {
+    let plausible = |f: &i64| f.unsigned_abs() <= MAX_FACTOR;
+    if machine == 0 || machine > 3 || !terms.iter().all(|(_, f)| plausible(f)) || divisor > BigInt::from(MAX_DIVISOR) {
         return None;
     }
     Some(Affine { terms, constant: scaled(row.last()?)?, divisor: i64::try_from(divisor).ok()? })

@@ -1,7 +1,7 @@
 //! The control-flow graph of one function: instructions, blocks, dominators, natural loops.
 
 use crate::debug::{DebugInfo, Function};
-use iced_x86::{FlowControl, Instruction};
+use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind, Register};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trueline_machine::emulate::Code;
 
@@ -31,8 +31,41 @@ pub struct Graph {
     pub calls: Vec<u64>,
     /// Addresses of instructions that leave the function.
     pub exits: Vec<u64>,
+    /// Tables that computed jumps read their targets from, by the table's address.
+    pub tables: BTreeMap<u64, Table>,
     /// Why the graph is not complete, if so.
     pub incomplete: Option<String>,
+}
+
+/// A table of jump targets, as compilers make one of a `switch`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// How its entries name their targets.
+    pub entries: Entries,
+    /// The targets in order. What follows the table may have been taken for a part of it.
+    pub targets: Vec<u64>,
+}
+
+/// How the entries of a table name their targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// As 32-bit distances from the table.
+    Distances,
+    /// As 64-bit addresses.
+    Addresses,
+}
+
+/// Most entries of a table.
+const MAX_TARGETS: u64 = 1024;
+
+impl Entries {
+    /// The bytes of an entry.
+    pub fn width(self) -> u64 {
+        match self {
+            Self::Distances => 4,
+            Self::Addresses => 8,
+        }
+    }
 }
 
 impl Graph {
@@ -56,7 +89,17 @@ impl Graph {
                 FlowControl::UnconditionalBranch => next.push(i.near_branch_target()),
                 FlowControl::ConditionalBranch => next.extend([i.next_ip(), i.near_branch_target()]),
                 FlowControl::Return => graph.exits.push(pc),
-                FlowControl::IndirectBranch => graph.incomplete = Some("it has a computed jump".to_owned()),
+                FlowControl::IndirectBranch => match graph.table_of(code, function, &i) {
+                    Some((address, table)) => {
+                        next.extend(&table.targets);
+                        next.sort_unstable();
+                        graph.tables.insert(address, table);
+                    }
+                    None => {
+                        graph.exits.push(pc);
+                        graph.incomplete = Some("it has a computed jump".to_owned());
+                    }
+                },
                 _ => {}
             }
             if next.iter().any(|n| !function.contains(*n)) {
@@ -77,6 +120,50 @@ impl Graph {
         graph.exits.dedup();
         graph.find_loops(function.entry());
         graph
+    }
+
+    /// The table behind a computed jump: the nearest one in front of it whose address the code takes. The table that the compiler made lies
+    /// wholly in what is found, since all its targets are in the function.
+    fn table_of(&self, code: &Code<'_>, function: &Function, jump: &Instruction) -> Option<(u64, Table)> {
+        let image = code.image;
+        let constant = |address: &u64| image.section_at(*address).is_some_and(|s| !s.writable && !s.code);
+        let taken: Vec<u64> = self
+            .instructions
+            .range(..jump.ip())
+            .rev()
+            .filter(|(_, i)| i.mnemonic() == Mnemonic::Lea && i.is_ip_rel_memory_operand())
+            .map(|(_, i)| i.memory_displacement64())
+            .filter(constant)
+            .collect();
+        let entries = match jump.op0_kind() {
+            OpKind::Register => Entries::Distances,
+            OpKind::Memory if jump.memory_index_scale() == 8 && jump.memory_base() == Register::None => Entries::Addresses,
+            _ => return None,
+        };
+        let address = match entries {
+            Entries::Distances => *taken.first()?,
+            Entries::Addresses => Some(jump.memory_displacement64()).filter(constant)?,
+        };
+        // Where the next thing begins that has a name or whose address is taken, this one ends.
+        let end = image.section_at(address).map_or(address, |s| s.address + s.size);
+        let end = taken.iter().copied().chain(image.symbols.iter().map(|s| s.address)).filter(|a| *a > address).fold(end, u64::min);
+        let mut targets = Vec::new();
+        for n in 0..MAX_TARGETS {
+            let at = address + n * entries.width();
+            let word = image.section_at(at).filter(|_| at + entries.width() <= end).and_then(|s| {
+                let start = usize::try_from(at - s.address).ok()?;
+                s.data.get(start..start + entries.width() as usize)
+            });
+            let target = word.and_then(|w| match entries {
+                Entries::Distances => Some(address.wrapping_add(i64::from(i32::from_le_bytes(w.try_into().ok()?)) as u64)),
+                Entries::Addresses => Some(u64::from_le_bytes(w.try_into().ok()?)),
+            });
+            match target.filter(|t| function.contains(*t)) {
+                Some(target) => targets.push(target),
+                None => break,
+            }
+        }
+        (targets.len() > 1).then_some((address, Table { entries, targets }))
     }
 
     /// Addresses in reverse postorder from the entry.

@@ -117,10 +117,10 @@ impl Affine {
 }
 
 impl Relation {
-    /// True when the value does not depend on the state.
+    /// True when the value is the same whatever the registers and the frame hold: a number, or an address of the file.
     pub fn is_constant(&self) -> bool {
         match self {
-            Self::Affine(a) => a.terms.is_empty(),
+            Self::Affine(a) => a.terms.iter().all(|(s, _)| *s == Source::Bias),
             Self::Vector(_) => false,
             Self::Bits(_) => true,
         }

@@ -206,7 +206,16 @@ fn walk_in(
                     out.push((to, m));
                 }
             },
-            Flow::JumpTo(_) => arrived.entry(Arrival::Lost(pc)).or_default().push(m),
+            Flow::JumpTo(target) => match with(terms, &mut m, |m| m.cases(target)) {
+                Some(cases) => {
+                    for (condition, to) in cases {
+                        let mut taken = m.clone();
+                        taken.condition = terms.and(m.condition, condition);
+                        out.push((to, taken));
+                    }
+                }
+                None => arrived.entry(Arrival::Lost(pc)).or_default().push(m),
+            },
             // No run without undefined behaviour goes on from here.
             Flow::Stop => {}
         }

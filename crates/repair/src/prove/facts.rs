@@ -1,6 +1,7 @@
 //! What is taken to hold at a node, guessed from the runs and instantiated over both machines.
 
 use super::Prover;
+use super::held::{self, Address};
 use crate::debug::TypeClass;
 use crate::fit::{self, Preference};
 use crate::relation::{Affine, Relation, Source, State};
@@ -10,7 +11,7 @@ use trueline_machine::algebra::{Bin, Machine, Place, RSP};
 use trueline_machine::lift::gpr_slice;
 use trueline_machine::solver::equal;
 use trueline_machine::symbolic::Symbolic;
-use trueline_machine::term::{Extreme, Sign, Term};
+use trueline_machine::term::{Extreme, Shape, Sign, Term};
 
 /// Globals of one function that registers are compared with.
 const MAX_GLOBALS: usize = 24;
@@ -51,6 +52,12 @@ pub enum Fact {
     Aligned(Affine, u32, u64),
     /// A register holds what lies in memory at a link-time address, so many bytes of it.
     Loaded(Place, u64, u32, Spread),
+    /// The lanes of a vector register are a variable and these numbers more.
+    Counted(usize, u8, Vec<u32>),
+    /// The low bytes of a register are what lies in memory at an address that follows other registers.
+    Held(Place, Address, u32),
+    /// A condition that was tested on the way here, of variables that have not changed since.
+    Kept(Shape),
 }
 
 /// How a value from memory fills a register.
@@ -141,7 +148,11 @@ impl Prover<'_, '_> {
             }
         }
         facts.extend(partly.iter().filter_map(|n| Some(Fact::Small(*n, states.iter().map(|s| s.gpr[*n as usize]).max()?))));
-        facts.extend(self.reductions(pc, &states));
+        let counting = self.counting(pc, &states);
+        // A register that counts is no sum in the making.
+        let counted = |slot: &usize| counting.iter().any(|f| matches!(f, Fact::Counted(s, ..) if s == slot));
+        facts.extend(self.reductions(pc, &states).into_iter().filter(|f| !matches!(f, Fact::Lanes(slot, ..) if counted(slot))));
+        facts.extend(counting.clone());
         let limits = self.limits(pc, &facts, &numbers, &states);
         facts.extend(limits);
         for n in (0..16u8).filter(|n| *n != RSP) {
@@ -328,9 +339,17 @@ impl Prover<'_, '_> {
         };
         let slots: Vec<usize> = match fact {
             Fact::Related(s, _) | Fact::Congruent(s, ..) | Fact::AtLeast(s, _) | Fact::AtMost(s, _) => vec![*s],
-            Fact::Below(s, _) | Fact::Within(_, s) | Fact::Near(_, s, _) | Fact::Lanes(s, ..) => vec![*s],
+            Fact::Below(s, _) | Fact::Within(_, s) | Fact::Near(_, s, _) | Fact::Lanes(s, ..) | Fact::Counted(s, ..) => {
+                vec![*s]
+            }
             Fact::Less(a, b) | Fact::NotMore(a, b) => vec![*a, *b],
-            Fact::Fixed(..) | Fact::FixedVector(..) | Fact::Aligned(..) | Fact::Small(..) | Fact::Loaded(..) => Vec::new(),
+            Fact::Fixed(..)
+            | Fact::FixedVector(..)
+            | Fact::Aligned(..)
+            | Fact::Small(..)
+            | Fact::Loaded(..)
+            | Fact::Held(..)
+            | Fact::Kept(_) => Vec::new(),
         };
         let pairs: Vec<(Term, Term)> = slots.iter().map(|s| (value(self, r, *s), self.wide(r, *s))).collect();
         std::mem::swap(&mut o.terms, &mut r.terms);
@@ -414,6 +433,9 @@ impl Prover<'_, '_> {
                 let value = self.filled(o, *place, *address, *bytes, *spread);
                 equal(&mut o.terms, held, value)
             }
+            Fact::Counted(_, n, offsets) => held::is_counted(o, *n, pairs[0].0, offsets),
+            Fact::Held(place, address, bytes) => held::is_held(o, *place, address, *bytes),
+            Fact::Kept(shape) => self.is_kept(o, r, shape),
             Fact::Less(..) => o.terms.bin(Bin::Slt, pairs[0].1, pairs[1].1),
             Fact::NotMore(..) => {
                 let less = o.terms.bin(Bin::Slt, pairs[1].1, pairs[0].1);
@@ -442,6 +464,9 @@ impl Prover<'_, '_> {
                 format!("{} = {kind:?} of the lanes of {}", name(s), group.join(" and "))
             }
             Fact::Loaded(place, address, bytes, spread) => format!("{place:?} = {bytes} bytes at {address:#x} ({spread:?})"),
+            Fact::Kept(shape) => format!("still {shape:?}"),
+            Fact::Counted(s, n, offsets) => format!("the lanes of xmm{n} = {} + {offsets:?}", name(s)),
+            Fact::Held(place, address, bytes) => format!("{place:?} = {bytes} bytes at {address}"),
             Fact::Small(n, k) => format!("{} <= {k:#x}", trueline_machine::algebra::GPR_NAMES[*n as usize]),
             Fact::Aligned(a, bits, rest) => format!("{}·({a}) ≡ {rest} mod {}", a.divisor, 1u64 << bits),
         }

@@ -113,6 +113,8 @@ impl Prover<'_, '_> {
             return (o, r, Vec::new());
         }
         self.assume_ranges(node, &mut o.terms, &mut r);
+        self.define_fixed(node, &mut o, &mut r);
+        self.define_counted(node, &mut o, &mut r);
         for fact in &node.facts {
             match fact {
                 Fact::Fixed(n, biased, k) if !o.places.contains_key(&Place::Gpr(*n)) => {
@@ -127,11 +129,23 @@ impl Prover<'_, '_> {
                 _ => {}
             }
         }
-        for fact in &node.facts {
-            let Fact::Related(slot, relation) = fact else { continue };
-            let s = &study.slots[*slot];
+        let mut related: Vec<(usize, &Relation)> = node
+            .facts
+            .iter()
+            .filter_map(|f| match f {
+                Fact::Related(slot, relation) => Some((*slot, relation)),
+                _ => None,
+            })
+            .collect();
+        // The variable that takes the largest steps defines a register: the others are multiples of it and more, but not the reverse.
+        related.sort_by_key(|(_, relation)| match relation {
+            Relation::Affine(a) => std::cmp::Reverse(a.divisor),
+            _ => std::cmp::Reverse(1),
+        });
+        for (slot, relation) in related {
+            let s = &study.slots[slot];
             std::mem::swap(&mut o.terms, &mut r.terms);
-            let (value, wide) = (r.frame_value(s.offset, s.size as u32), self.wide(&mut r, *slot));
+            let (value, wide) = (r.frame_value(s.offset, s.size as u32), self.wide(&mut r, slot));
             std::mem::swap(&mut o.terms, &mut r.terms);
             match relation {
                 Relation::Affine(a) => {
@@ -185,6 +199,7 @@ impl Prover<'_, '_> {
             }
         }
         self.define_variables(node, &mut o, &mut r);
+        self.define_held(node, &mut o);
         for fact in &node.facts {
             let Fact::Lanes(slot, Reduction::Sum, group) = fact else { continue };
             let Some(first) = group.iter().copied().find(|n| !o.places.contains_key(&Place::Xmm(*n))) else { continue };
@@ -316,7 +331,10 @@ impl Prover<'_, '_> {
             let inside = lane < last || node.unroll == 0;
             let keep = |pc: u64| inside || body.is_none_or(|b| !b.contains(&pc) || pc == start);
             let mut next = self.advance(terms, lanes[lane].clone(), start, trail, &keep)?;
-            let again = node.head.and_then(|h| next.remove(&Arrival::Cut(h)));
+            let mut again = node.head.and_then(|h| next.remove(&Arrival::Cut(h)));
+            if let Some(head) = node.head.filter(|_| again.is_none() && lane < last) {
+                again = self.around(terms, &next, head, trail, &keep);
+            }
             exits.push(next);
             match again {
                 Some(m) if lane < last => lanes.push(m),
@@ -324,6 +342,22 @@ impl Prover<'_, '_> {
             }
         }
         Ok((lanes, exits))
+    }
+
+    /// The way back to a loop's head through inner loops that the optimizer unrolled: they run on known values.
+    fn around(&self, terms: &mut Terms, from: &Exits, head: u64, trail: &mut Trail, keep: &dyn Fn(u64) -> bool) -> Option<Symbolic> {
+        let mut at = from.clone();
+        for _ in 0..MAX_CHAIN {
+            let (Some((Arrival::Cut(pc), m)), None) = (at.pop_first(), at.pop_first()) else { return None };
+            if self.is_head(pc) {
+                return None;
+            }
+            at = self.advance(terms, m, pc, trail, keep).ok()?;
+            if let Some(found) = at.remove(&Arrival::Cut(head)) {
+                return at.is_empty().then_some(found);
+            }
+        }
+        None
     }
 
     /// Where the optimizer left no loop, the source's own may run on known values: where that ends.

@@ -2,6 +2,7 @@
 
 use super::exposure;
 use crate::debug::{FrameBase, TypeClass, Variable, VariableKind, frame_offset};
+use crate::flow::{Entries, Graph};
 use crate::inputs;
 use crate::observe::Side;
 use crate::study::Study;
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueline_machine::algebra::{GPR_DWARF, Place};
 use trueline_machine::image::{Image, Symbol};
-use trueline_machine::symbolic::{ELSEWHERE, Exposure, Layout, Moves, Stability};
+use trueline_machine::symbolic::{ELSEWHERE, Exposure, JumpTable, Layout, Moves, Stability};
 
 /// The layouts of the reference and of the optimized build.
 pub fn layouts(study: &Study<'_>, exposure: Exposure) -> (Arc<Layout>, Arc<Layout>) {
@@ -40,12 +41,19 @@ pub fn layouts(study: &Study<'_>, exposure: Exposure) -> (Arc<Layout>, Arc<Layou
         exposure,
         protected: Vec::new(),
         stability,
+        tables: tables(&o.graph),
     };
     let taken = exposure::of_reference(&r.graph);
     let exposure = if taken.as_ref().is_some_and(BTreeSet::is_empty) { Exposure::Private } else { Exposure::Exposed };
     let protected = taken.map(|taken| protected(r, &taken)).unwrap_or_default();
-    let reference = Layout { moves: Some(moves), constants, elements, granule, exposure, protected, stability };
+    let reference = Layout { moves: Some(moves), constants, elements, granule, exposure, protected, stability, tables: tables(&r.graph) };
     (Arc::new(reference), Arc::new(optimized))
+}
+
+/// The tables of distances that a function jumps by.
+fn tables(graph: &Graph) -> Vec<JumpTable> {
+    let distances = graph.tables.iter().filter(|(_, t)| t.entries == Entries::Distances);
+    distances.map(|(address, t)| JumpTable { address: *address, targets: t.targets.clone() }).collect()
 }
 
 /// Registers that hold the same argument in both builds: those in which the optimized build has a parameter when it is entered,

@@ -11,6 +11,7 @@
 mod exposure;
 mod facts;
 mod fan;
+mod held;
 mod label;
 mod layout;
 mod sigma;
@@ -129,8 +130,11 @@ fn ties(study: &Study<'_>) -> BTreeMap<u64, Ties> {
 impl<'s, 'a> Prover<'s, 'a> {
     fn new(study: &'s Study<'a>) -> Result<Self, String> {
         let (o, r) = (&study.optimized, &study.reference);
-        if r.graph.incomplete.is_some() {
-            return Err("the reference build has a computed jump".to_owned());
+        // Where control may go that nobody knows of, nothing can be shown for all runs.
+        for (graph, build) in [(&r.graph, "reference"), (&o.graph, "optimized")] {
+            if let Some(reason) = &graph.incomplete {
+                return Err(format!("the {build} build is not known as a whole: {reason}"));
+            }
         }
         let entry = o.function.entry();
         let own = exposure::of_optimized(&o.graph);
@@ -168,11 +172,18 @@ impl<'s, 'a> Prover<'s, 'a> {
         for n in 0..prover.nodes.len() {
             let Ok(mut fan) = prover.fan(n) else { continue };
             for edge in fan.edges {
-                // The way around a loop finds what the way into it has put there.
-                let Some(to) = edge.to.filter(|to| *to != n) else { continue };
-                let mut machine = edge.machine;
+                let Some(to) = edge.to else { continue };
+                let (mut machine, mut sources) = (edge.machine, edge.sources);
+                let mut new = match sources.first_mut() {
+                    Some(source) if to != n => prover.kept(&machine, source, &mut fan.terms),
+                    _ => Vec::new(),
+                };
                 machine.terms = std::mem::take(&mut fan.terms);
-                let new = prover.loaded(&mut machine);
+                // The way around a loop finds what the way into it has put there.
+                if to != n {
+                    new.extend(prover.loaded(&mut machine));
+                }
+                new.extend(held::held(&mut machine));
                 fan.terms = std::mem::take(&mut machine.terms);
                 let known = &mut prover.nodes[to].facts;
                 new.into_iter().for_each(|fact| {
@@ -215,6 +226,14 @@ impl<'s, 'a> Prover<'s, 'a> {
             if tainted.insert(pc) {
                 work.extend(self.study.optimized.graph.successors.get(&pc).into_iter().flatten());
             }
+        }
+        // Where a computed jump goes was read off its table. Only walks that came to it have shown that the table is the right one.
+        let jumps = |pc: &u64| {
+            let i = self.study.optimized.graph.instructions.get(pc);
+            i.is_some_and(|i| i.flow_control() == iced_x86::FlowControl::IndirectBranch)
+        };
+        if tainted.iter().any(jumps) {
+            return Err("a computed jump could not be followed".to_owned());
         }
         let mut proof = self.label(mended, solver, &tainted);
         if !tainted.is_empty() {

@@ -31,6 +31,10 @@ impl Prover<'_, '_> {
         for (pc, machine) in std::mem::take(&mut fan.visits).into_iter().filter(|(pc, _)| wanted.contains(pc)) {
             let place = info.place_at(pc);
             let mut sure = Vec::new();
+            // Inside an inlined function a debugger is in another frame: the line is that function's, whatever its number.
+            let inlined =
+                self.study.optimized.function.inlined.iter().flat_map(|(_, ranges)| ranges).any(|(low, high)| pc >= *low && pc < *high);
+            let place = if inlined { (0, 0) } else { place };
             for (n, point) in fan.points.iter().enumerate().filter(|(_, p)| p.place == place && place.1 != 0) {
                 let Some(claim) = same_memory(&mut fan.terms, &machine, point) else { continue };
                 let both = fan.terms.and(machine.condition, point.machine.condition);
