@@ -99,8 +99,8 @@ pub struct Mended {
     pub choices: BTreeMap<u64, Choice>,
     /// Other relations that held in every run, by PC.
     pub others: BTreeMap<u64, Vec<Relation>>,
-    /// PCs whose constant a single call had: it may be proved, and is not worth writing else.
-    pub single: BTreeSet<u64>,
+    /// PCs whose relation rests on too little: it may be proved, and is not worth writing else.
+    pub weak: BTreeSet<u64>,
     /// What the compiler wrote, judged, by PC in scope.
     pub verdicts: BTreeMap<u64, Verdict>,
     /// PCs that stand for no known moment of the source, or for one at which the variable has no value.
@@ -108,10 +108,10 @@ pub struct Mended {
 }
 
 impl Mended {
-    /// Takes back what is neither proved nor more than a constant that one call had.
-    pub fn forget_single(&mut self) {
-        let single = std::mem::take(&mut self.single);
-        self.choices.retain(|pc, choice| choice.label == Label::Proved || !single.contains(pc));
+    /// Takes back what is neither proved nor well supported.
+    pub fn forget_weak(&mut self) {
+        let weak = std::mem::take(&mut self.weak);
+        self.choices.retain(|pc, choice| choice.label == Label::Proved || !weak.contains(pc));
     }
 
     /// The relations that may be written at a PC, the chosen one first.
@@ -202,7 +202,7 @@ fn mend_variable(
     };
     let mut choices: BTreeMap<u64, Choice> = BTreeMap::new();
     let mut others: BTreeMap<u64, Vec<Relation>> = BTreeMap::new();
-    let mut single = BTreeSet::new();
+    let mut weak = BTreeSet::new();
     let mut verdicts = BTreeMap::new();
     let mut blank = BTreeSet::new();
     let mut previous: Option<Relation> = None;
@@ -251,15 +251,15 @@ fn mend_variable(
         });
         previous = chosen.as_ref().map(|c| c.0.clone());
         if let Some((relation, stage)) = chosen {
-            if relation.is_constant() && !study.is_common(e) {
-                single.insert(*pc);
+            if !study.is_well_supported(e, &relation) {
+                weak.insert(*pc);
             }
             let lane = usual_lane(e);
             others.insert(*pc, candidates.into_iter().map(|(r, _)| r).collect());
             choices.insert(*pc, Choice { relation, label, stage, lane });
         }
     }
-    Mended { variable: n, choices, others, single, verdicts, blank }
+    Mended { variable: n, choices, others, weak, verdicts, blank }
 }
 
 /// The lane that most targets have: where stores change nothing others look the same.

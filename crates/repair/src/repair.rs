@@ -242,9 +242,6 @@ fn repair_function(
 ) -> (FunctionReport, Vec<Edit>) {
     let r = Side::new(reference.0, reference.1, reference.2);
     let o = Side::new(optimized.0, optimized.1, optimized.2);
-    if let Some(reason) = o.graph.incomplete.clone() {
-        return (unrepaired(optimized.2, reason), Vec::new());
-    }
     let mut pairs = Vec::new();
     for (layout, (theirs, ours)) in own.iter().enumerate() {
         let (Some(a), Some(b)) = (theirs.get(&reference.2.entry()), ours.get(&optimized.2.entry())) else { continue };
@@ -271,7 +268,7 @@ fn repair_function(
         }
         proof = Some((result, solver.cpu.as_secs_f64()));
     }
-    mended.iter_mut().for_each(mend::Mended::forget_single);
+    mended.iter_mut().for_each(mend::Mended::forget_weak);
     let edits = mended.iter().filter_map(|m| mend::edit(&study, m, request.trust)).collect();
     let mut report = report::count(&study, &mended, request.trust);
     if request.variants {
@@ -318,7 +315,7 @@ fn variants(study: &Study<'_>) -> Vec<(String, usize, usize, usize)> {
     .into_iter()
     .map(|(name, stages)| {
         let mut mended = mend::mend(study, stages, None);
-        mended.iter_mut().for_each(mend::Mended::forget_single);
+        mended.iter_mut().for_each(mend::Mended::forget_weak);
         let counted = report::count(study, &mended, Trust::Validated);
         (name.to_owned(), counted.updated, counted.missing_pcs, counted.constant_pcs)
     })

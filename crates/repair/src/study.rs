@@ -6,12 +6,18 @@ use crate::debug::{TypeClass, Variable};
 use crate::fit::{Sample, Target};
 use crate::inputs::{Input, Origin};
 use crate::observe::{self, Instant, Key, OptimizedRun, ReferenceRun, Side, Slot};
+use crate::relation::Relation;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trueline_machine::cpu::Tracker;
 use trueline_machine::emulate::Stop;
 
 /// Moments that are looked back on for where a pointer came from.
 const BACK: usize = 64;
+
+/// Different values of a variable that a copy must have followed.
+const FOLLOWED: usize = 2;
+/// Different values of a variable that a sum or quotient must have given: a form of up to three registers fits four by luck.
+const FITTED: usize = 5;
 
 /// One pair of runs.
 pub struct Pair {
@@ -230,6 +236,20 @@ impl<'a> Study<'a> {
     pub fn is_common(&self, evidence: &Evidence) -> bool {
         let calls: BTreeSet<usize> = evidence.targets.iter().map(|(at, _)| self.pairs[at.0].call).collect();
         calls.len() > 1 || evidence.targets.iter().all(|(at, _)| self.pairs[at.0].origin == Origin::Generated)
+    }
+
+    /// True when a relation may be written without a proof. A constant may not: what was the same in every run made is no relation, and a
+    /// rare path may change it. A copy of something needs to have followed it at least once, a sum or a quotient more often than luck
+    /// explains, on several inputs.
+    pub fn is_well_supported(&self, evidence: &Evidence, relation: &Relation) -> bool {
+        let values: BTreeSet<u64> = evidence.targets.iter().map(|(_, t)| t.first).collect();
+        let copy = match relation {
+            other if other.is_constant() => return false,
+            Relation::Affine(a) => a.is_copy(),
+            Relation::Vector(_) => true,
+            Relation::Bits(_) => false,
+        };
+        values.len() >= if copy { FOLLOWED } else { FITTED } && self.is_supported(evidence)
     }
 
     /// The samples that a relation is fitted to.

@@ -112,7 +112,8 @@ fn without_a_solver_or_with_one_that_gives_up_nothing_is_called_proved() {
         assert!(plain.validated > 0, "{solver}: what was missing is still filled");
         // What holds by rewriting needs no solver; the induction does.
         assert!(plain.proved < proved.proved, "{solver}: {} proved, {} with z3", plain.proved, proved.proved);
-        assert_eq!(plain.proved + plain.validated, proved.proved + proved.validated, "{solver}");
+        // A constant is written only when it is proved.
+        assert!(plain.proved + plain.validated <= proved.proved + proved.validated, "{solver}");
         assert!(plain.unproved.is_some(), "{solver}");
     }
 }
