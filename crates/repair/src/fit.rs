@@ -306,9 +306,10 @@ pub fn joint(states: &[&State], values: &[Vec<i128>]) -> Vec<(usize, Affine)> {
     found
 }
 
-/// Factors and divisors of forms over several registers are sizes of elements and rows; larger ones are accidents of few samples.
-const MAX_FACTOR: u64 = 1 << 16;
-const MAX_DIVISOR: i64 = 1 << 12;
+/// Factors and divisors of forms over several registers are sizes of elements and rows; others are accidents of few samples.
+const MAX_FACTOR: u64 = 1024;
+const MAX_DIVISOR: u64 = 128;
+const MAX_POWER: u64 = 1 << 16;
 
 /// `x = -Σ row·column - constant` as an affine form with a common divisor.
 pub fn affine_of(row: &[Rational], columns: &[Source]) -> Option<Affine> {
@@ -331,8 +332,9 @@ pub fn affine_of(row: &[Rational], columns: &[Source]) -> Option<Affine> {
     }
     terms.sort_unstable();
     let machine = terms.iter().filter(|(s, _)| !matches!(s, Source::Bias | Source::Cfa)).count();
-    let plausible = |f: &i64| f.unsigned_abs() <= MAX_FACTOR;
-    if machine == 0 || machine > 3 || !terms.iter().all(|(_, f)| plausible(f)) || divisor > BigInt::from(MAX_DIVISOR) {
+    let plausible = |n: u64, most: u64| n <= most || (n.is_power_of_two() && n <= MAX_POWER);
+    let scale = u64::try_from(&divisor).ok().filter(|d| plausible(*d, MAX_DIVISOR));
+    if machine == 0 || machine > 3 || scale.is_none() || !terms.iter().all(|(_, f)| plausible(f.unsigned_abs(), MAX_FACTOR)) {
         return None;
     }
     Some(Affine { terms, constant: scaled(row.last()?)?, divisor: i64::try_from(divisor).ok()? })
