@@ -4,20 +4,20 @@ use crate::build::{Compiled, LevelBuild, compile};
 use crate::codegen;
 use crate::note::Note;
 use crate::witness::{Record, Summons};
-use crate::{Behaviour, CheckError, facts};
+use crate::{Behaviour, CheckError, facts, libraries};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use trueline_dwarf::{Module, Search, Wanted};
+use trueline_dwarf::{Mapped, Module, Search, Wanted};
 use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{
     Case, Completeness, Digest, Dropped, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness, Unsteady, judge, measure,
 };
 use trueline_toolchain::{Compiler, Launch, Limits, Scratch};
-use trueline_trace::native::executed_lines;
+use trueline_trace::native::{LoadedLibrary, executed_lines, loaded_libraries};
 use trueline_trace::{Engine, TraceEnd, TraceRequest, Vars, open_engine};
 
 /// How to check.
@@ -98,6 +98,8 @@ struct Ground {
     behaviour: Behaviour,
     user_files: Vec<String>,
     launch: Launch,
+    /// The libraries that the build has, where these are looked at: a program of one file is checked without.
+    libraries: Option<Vec<LoadedLibrary>>,
     /// What the build was asked about so far.
     watched: Mutex<Record>,
 }
@@ -194,7 +196,7 @@ impl Checker {
         let user_files = vec![program.name.clone()];
         let source = SourceFacts::of(&program.name, &program.source);
         let debug = Module::load(&binary, Wanted::new(&user_files), &self.options.search)?;
-        let mut reference = self.reference_of(debug, binary, user_files, self.launch_of(program), source)?;
+        let mut reference = self.reference_of(debug, binary, user_files, self.launch_of(program), None, source)?;
         reference.compile_cpu = compile_cpu;
         reference.commands.push(command);
         reference.scratch = Some(scratch);
@@ -207,6 +209,7 @@ impl Checker {
         binary: PathBuf,
         user_files: Vec<String>,
         launch: Launch,
+        libraries: Option<Vec<LoadedLibrary>>,
         source: SourceFacts,
     ) -> Result<Reference, CheckError> {
         let behaviour = Behaviour::observe(&binary, &launch, &self.options.limits)?;
@@ -222,7 +225,7 @@ impl Checker {
             facts.unsteady = Unsteady::between(&digest, &again);
             trace_cpu += cpu;
         }
-        let ground = Arc::new(Ground { binary, debug, facts, source, behaviour, user_files, launch, watched: Mutex::default() });
+        let ground = Arc::new(Ground { binary, debug, facts, source, behaviour, user_files, launch, libraries, watched: Mutex::default() });
         Ok(Reference { ground, digest, compile_cpu: Duration::ZERO, trace_cpu, commands: Vec::new(), scratch: None })
     }
 
@@ -316,16 +319,29 @@ impl Checker {
         launch.args = args.to_vec();
         // Programs look at their name: some behave by it, and some make a hash's seed of it.
         launch.name.get_or_insert_with(|| binary.display().to_string());
-        let mut debug = Module::load(&binary, Wanted::All, &self.options.search)?;
+        let libraries = self.libraries_of(&binary, &launch)?;
+        let mapped: Vec<Mapped> = libraries.iter().map(Mapped::from).collect();
+        let mut debug = Module::load_with(&binary, &mapped, Wanted::All, &self.options.search)?;
         let mut user_files: Vec<String> =
             debug.functions.iter().filter_map(|f| debug.line_key(f.decl_file?, f.decl_line)).map(|d| d.file.as_str().to_owned()).collect();
         user_files.sort();
         user_files.dedup();
         user_files.retain(|f| f.ends_with(".c") || f.ends_with(".i") || f.ends_with(".rs") || f.ends_with(".h"));
         if !debug.holds_only(Wanted::new(&user_files)) {
-            debug = Module::load(&binary, Wanted::new(&user_files), &self.options.search)?;
+            debug = Module::load_with(&binary, &mapped, Wanted::new(&user_files), &self.options.search)?;
         }
-        self.reference_of(debug, binary, user_files, launch, SourceFacts::default())
+        self.reference_of(debug, binary, user_files, launch, Some(libraries), SourceFacts::default())
+    }
+
+    /// The libraries that a build has in one run.
+    fn libraries_of(&self, binary: &Path, launch: &Launch) -> Result<Vec<LoadedLibrary>, CheckError> {
+        let request = TraceRequest {
+            launch: launch.clone(),
+            follow: self.options.follow,
+            limits: self.options.limits.clone(),
+            ..TraceRequest::new(binary)
+        };
+        Ok(loaded_libraries(&request)?)
     }
 
     /// The optimized side of a pair.
@@ -366,10 +382,21 @@ impl Checker {
     }
 
     fn judge_binary(&self, reference: &Reference, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<CheckRun, CheckError> {
-        let debug = Module::load(binary, Wanted::new(&reference.ground.user_files), &self.options.search)?;
-        self.compare_behaviour(&reference.ground.behaviour, binary, opt, float_math)?;
+        let ground = &*reference.ground;
+        let libraries = match &ground.libraries {
+            Some(_) => self.libraries_of(binary, &ground.launch)?,
+            None => Vec::new(),
+        };
+        // A library that both builds load from one file was not built twice: there is nothing to hold it against.
+        let is_own = |l: &&LoadedLibrary| !ground.libraries.iter().flatten().any(|r| r.path == l.path);
+        let mapped: Vec<Mapped> = libraries.iter().filter(is_own).map(Mapped::from).collect();
+        let debug = Module::load_with(binary, &mapped, Wanted::new(&ground.user_files), &self.options.search)?;
+        self.compare_behaviour(&ground.behaviour, binary, opt, float_math)?;
         let facts = Arc::new(facts::of_optimized(&debug));
-        self.judge_trace(reference, binary, debug, facts, float_math)
+        let mut run = self.judge_trace(reference, binary, debug, facts, float_math)?;
+        libraries::own_addresses(&run.debug, &mut run.violations);
+        run.notes.extend(libraries::notes((ground.libraries.as_deref().unwrap_or_default(), &ground.debug), (&libraries, &run.debug)));
+        Ok(run)
     }
 
     /// Traces and judges a build that is known to behave as the reference does.

@@ -19,6 +19,7 @@ mod codegen;
 mod error;
 mod facts;
 mod leaves;
+mod libraries;
 mod note;
 mod plain;
 mod witness;
@@ -34,6 +35,6 @@ pub fn read_debug_info(binary: &std::path::Path) -> Option<usize> {
 pub use build::{BuildExtent, Compilation, Compiled, LevelBuild};
 pub use checker::{CheckOptions, CheckRun, Checker, Reference, Repeat};
 pub use error::CheckError;
-pub use note::{LEAST_SEEN, Note};
+pub use note::{LEAST_SEEN, LibraryGap, Note};
 pub use plain::Behaviour;
 pub use trueline_oracle::{Completeness, Dropped, Strictness};

@@ -33,6 +33,13 @@ pub enum Note {
     },
     /// The -O0 build describes no variable and the optimized one does: nothing was said about variables.
     NoVariables,
+    /// The code of a shared library was not compared.
+    Library {
+        /// The file's name.
+        name: String,
+        /// Why it was not.
+        gap: LibraryGap,
+    },
     /// The trace came to few of the lines that ran.
     FewSeen {
         /// Lines that ran.
@@ -40,6 +47,20 @@ pub enum Note {
         /// Those among them that the trace came to.
         seen: usize,
     },
+}
+
+/// Why the code of a library was not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LibraryGap {
+    /// It has no debug information in one of the builds.
+    NoDebugInformation,
+    /// The optimized build did not load it.
+    NotLoaded,
+    /// The -O0 build did not load it.
+    OnlyOptimized,
+    /// Both builds load the same file, so there is nothing to compare.
+    SameFile,
 }
 
 impl Note {
@@ -81,6 +102,15 @@ impl fmt::Display for Note {
                     f,
                     "the -O0 build describes no variables (line tables only?): scope, parameter and value were not judged; build it with -g"
                 )
+            }
+            Self::Library { name, gap } => {
+                let why = match gap {
+                    LibraryGap::NoDebugInformation => "has no debug information in one of the builds; compile it with -g",
+                    LibraryGap::NotLoaded => "is loaded by the -O0 build only",
+                    LibraryGap::OnlyOptimized => "is loaded by the optimized build only",
+                    LibraryGap::SameFile => "is the same file in both builds",
+                };
+                write!(f, "the code of {name} was not checked: it {why}")
             }
             Self::FewSeen { executed, seen } => write!(
                 f,

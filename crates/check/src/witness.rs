@@ -18,6 +18,7 @@ use trueline_model::{LineKey, VarKey};
 use trueline_oracle::{Testimony, Witness};
 use trueline_toolchain::{JobError, Launch, Limits, Onlooker};
 use trueline_trace::TraceError;
+use trueline_trace::native::library_spans;
 
 /// Stops of one run after which the witness gives up.
 const MOST_STOPS: usize = 400_000;
@@ -184,6 +185,9 @@ impl Plan {
         let job = prepared.map_err(|source| TraceError::System { what: "cannot prepare a run".into(), source })?;
         let mut inferior = Inferior::launch(&job, module.entry, module.image)?;
         inferior.permit(launch.allowed, Follow::Parent);
+        if !module.libraries.is_empty() {
+            inferior.follow_libraries(library_spans(module, inferior.bias()))?;
+        }
         self.run_through(&mut inferior, pattern).map_err(|e| inferior.why(e))
     }
 

@@ -1,6 +1,6 @@
 //! Unwinding rows from .eh_frame and .debug_frame, for the functions that have debug information.
 
-use crate::op::{Op, Slice};
+use crate::op::{FilePlace, Op, Slice};
 use gimli::{BaseAddresses, CieOrFde, LittleEndian, UnwindContext, UnwindSection};
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl CfiTable {
 
     /// Adds the rows of a section whose addresses `wanted` accepts. Damaged entries are passed over: they
     /// make frames unreadable, not the binary.
-    pub(crate) fn collect<'a, S>(&mut self, section: &S, bases: &BaseAddresses, wanted: impl Fn(u64, u64) -> bool)
+    pub(crate) fn collect<'a, S>(&mut self, section: &S, bases: &BaseAddresses, place: FilePlace, wanted: impl Fn(u64, u64) -> bool)
     where
         S: UnwindSection<Slice<'a>>,
         S::Offset: gimli::UnwindOffset<usize>,
@@ -69,7 +69,8 @@ impl CfiTable {
         while let Ok(Some(entry)) = entries.next() {
             let CieOrFde::Fde(partial) = entry else { continue };
             let Ok(fde) = partial.parse(S::cie_from_offset) else { continue };
-            if !wanted(fde.initial_address(), fde.end_address()) || self.at(fde.initial_address()).is_some() {
+            let (start, end) = (place.address(fde.initial_address()), place.address(fde.end_address()));
+            if !wanted(start, end) || self.at(start).is_some() {
                 continue;
             }
             let encoding = fde.cie().encoding();
@@ -98,7 +99,8 @@ impl CfiTable {
                     };
                     Some((register.0, rule))
                 });
-                collected.push(CfiRow { low: row.start_address(), high: row.end_address(), cfa, registers: registers.collect() });
+                let (low, high) = (place.address(row.start_address()), place.address(row.end_address()));
+                collected.push(CfiRow { low, high, cfa, registers: registers.collect() });
             }
             found.append(&mut collected);
         }

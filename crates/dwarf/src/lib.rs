@@ -30,11 +30,12 @@ mod types;
 mod variable;
 
 pub use copies::{CopiedVar, FunctionCopy};
+pub use elf::Linkage;
 pub use error::DwarfError;
 pub use excerpt::Excerpt;
 pub use ids::{BlockId, FileId, FunctionId, TypeId, UnitId, VarId};
-pub use load::{Search, Wanted};
-pub use module::Module;
+pub use load::{Mapped, Search, Wanted};
+pub use module::{Library, Module};
 pub use ranges::die_ranges;
 pub use scope::{Block, BlockKind, CallParam, CallSite, CallTarget, Function, Producer, Unit};
 pub use spans::Spans;

@@ -15,14 +15,14 @@ mod units;
 pub use sources::Search;
 
 use crate::cfi::CfiTable;
-use crate::op::Slice;
-use crate::{DwarfError, FunctionId, Module, Producer, Spans, Unit, UnitId};
+use crate::op::{FilePlace, Slice};
+use crate::{DwarfError, FunctionId, Library, Module, Producer, Spans, Unit, UnitId};
 use dies::UnitDies;
 use gimli::{BaseAddresses, DebugFrame, EhFrame, LittleEndian};
 use lines::{FileTable, Files, Lines};
-use object::{Object, ObjectSection, ObjectSegment};
+use object::{Object, ObjectSection};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use trueline_model::FileName;
 use units::{File, Units, borrow, sections};
@@ -81,100 +81,151 @@ fn has_readable_sections(elf: &object::File<'_>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Reads a binary.
-pub(crate) fn load(path: &Path, wanted: Wanted<'_>, search: &Search) -> Result<Module, DwarfError> {
+/// A shared library of a program that is to be read with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapped {
+    /// Its file.
+    pub path: PathBuf,
+    /// Where it is mapped, counted as the program's own link-time addresses are.
+    pub at: u64,
+}
+
+/// Reads a binary, and those of its libraries that have debug information of their own.
+pub(crate) fn load(path: &Path, libraries: &[Mapped], wanted: Wanted<'_>, search: &Search) -> Result<Module, DwarfError> {
     let bad = |reason: String| DwarfError { binary: path.to_owned(), reason };
-    let damaged = |e: gimli::Error| bad(format!("its debug information is damaged ({e})"));
-    let parse = |data| object::File::parse(data).map_err(|e| bad(format!("its ELF structure is damaged ({e})")));
     let data = crate::elf::read(path)?;
-    let elf = parse(&*data)?;
-    let separate = match elf.section_by_name(".debug_info") {
-        Some(_) => None,
-        None => Some(sources::separate(path, &elf, search).map_err(|looked| bad(no_debug_information(&looked)))?),
-    };
-    let (debug_path, debug_data) = separate.as_ref().map_or((path, &*data), |c| (&*c.path, &*c.data));
-    let debug = parse(debug_data)?;
-    has_readable_sections(&debug).map_err(|e| bad(e.to_owned()))?;
-    let shared = sources::shared(debug_path, &debug, search).map_err(|looked| {
-        let looked = looked.0.join(", ");
-        bad(format!("it shares names and types with other files (dwz), and the file that holds them was not found: {looked}"))
-    })?;
-    let shared_elf = shared.as_ref().map(|c| parse(&c.data)).transpose()?;
-    let shared_sections = shared_elf.as_ref().map(|elf| sections(elf, |id| Some(id.name())));
-    let own_sections = sections(&debug, |id| Some(id.name()));
-    let mut dwarf = borrow(&own_sections);
-    if let Some(sections) = &shared_sections {
-        dwarf.set_sup(borrow(sections));
-    }
-    let own = File::new(dwarf).map_err(damaged)?;
-    if own.units.is_empty() {
-        return Err(bad("it has no compilation unit; compile it with -g".into()));
-    }
-    let shared = shared_sections.as_ref().map(|s| File::new(borrow(s))).transpose().map_err(damaged)?;
-
-    let mut files = Files::default();
-    let mut tables: Vec<FileTable> = own.units.iter().map(|unit| Lines { dwarf: &own.dwarf, unit }.files(&mut files)).collect();
-    let is_wanted: Vec<bool> = tables.iter().map(|t| t.iter().flatten().any(|f| wanted.accepts(&files.names[f.0 as usize]))).collect();
-    let parts = split::Parts::read(path, &own, |unit| is_wanted[unit], search).map_err(bad)?;
-    let opened = parts.open().map_err(bad)?;
-    let split = opened.files(&own).map_err(bad)?;
-    let all = Units::new(&own, shared.as_ref(), &split);
-    for number in all.numbers().skip(own.units.len()) {
-        let unit = &all[number];
-        let table = match all.completed_by(number) {
-            Some(skeleton) => tables[skeleton].clone(),
-            None => Lines { dwarf: unit.dwarf, unit: unit.unit }.files(&mut files),
-        };
-        tables.push(table);
-    }
-
-    let mut module = empty(path, &elf);
-    for index in (0..own.units.len()).filter(|&i| is_wanted[i]) {
-        let body = all.completing(index);
-        if !all[body].is_whole() {
-            continue;
-        }
-        let id = UnitId(module.units.len() as u32);
-        let first = module.rows.len();
-        let lines = Lines { dwarf: &own.dwarf, unit: &own.units[index] };
-        lines.rows(id, &mut files, &mut tables[index], &mut module.rows).map_err(damaged)?;
-        if body != index {
-            tables[body] = tables[index].clone();
-        }
-        module.units.push(Unit {
-            producer: all[body].producer(),
-            has_loclist: false,
-            has_split_block: false,
-            globals: Vec::new(),
-            files: tables[index].iter().copied().flatten().collect(),
-            rows: first..module.rows.len(),
-        });
-        scope::Reader::new(&mut module, &all, body, id, &tables).read().map_err(|e| match e {
-            dies::Damage::Dwarf(e) => damaged(e),
-            dies::Damage::Other(reason) => bad(format!("its debug information is damaged ({reason})")),
-        })?;
-    }
-    module.base_names = files.names.iter().map(|f| FileName::new(f.base())).collect();
-    module.files = files.names;
-    module.index();
-    symbols::complete(&mut module, &elf, &debug);
-    if module.functions.is_empty() {
+    let elf = parse(&data).map_err(bad)?;
+    let mut loading = Loading { module: empty(path, &elf), files: Files::default(), dies: 0, wanted, search };
+    loading.read(path, &elf, 0).map_err(bad)?;
+    if loading.module.functions.is_empty() {
         return Err(bad("no function in it has debug information; compile it with -g".into()));
     }
-    module.cfi = unwinding(&module, &elf, &debug);
+    // Debug files that a distribution has for its libraries do not make these the user's.
+    let search = Search { debug_dirs: search.asked_for().to_vec() };
+    loading.search = &search;
+    for library in libraries {
+        loading.read_library(library);
+    }
+    let Loading { mut module, files, .. } = loading;
+    module.base_names = files.names.iter().map(|f| FileName::new(f.base())).collect();
+    module.files = files.names;
     Ok(module)
 }
 
+fn parse(data: &[u8]) -> Result<object::File<'_>, String> {
+    object::File::parse(data).map_err(|e| format!("its ELF structure is damaged ({e})"))
+}
+
+/// What is being read, file after file.
+struct Loading<'w> {
+    module: Module,
+    files: Files,
+    /// The first number that no entry has yet.
+    dies: usize,
+    wanted: Wanted<'w>,
+    search: &'w Search,
+}
+
+impl Loading<'_> {
+    /// Reads a library if it can be read; one without debug information is not the user's, and one that is damaged must
+    /// not keep the program from being looked at.
+    fn read_library(&mut self, library: &Mapped) {
+        let Ok(data) = crate::elf::read(&library.path) else { return };
+        let Ok(elf) = parse(&data) else { return };
+        let first = crate::elf::image(&elf).0 & !0xfff;
+        let slide = library.at.wrapping_sub(first);
+        let before = Extent::of(&self.module);
+        if self.read(&library.path, &elf, slide).is_err() {
+            before.restore(&mut self.module);
+        } else if self.module.functions.len() > before.functions {
+            let end = crate::elf::image(&elf).1.wrapping_add(slide);
+            self.module.libraries.push(Library { path: library.path.clone(), slide, start: library.at, end });
+            self.module.code.extend(code(&elf, slide));
+        }
+    }
+
+    /// Adds what one file and those that complete it say; `slide` is added to its addresses.
+    fn read(&mut self, path: &Path, elf: &object::File<'_>, slide: u64) -> Result<(), String> {
+        let damaged = |e: gimli::Error| format!("its debug information is damaged ({e})");
+        let separate = match elf.section_by_name(".debug_info") {
+            Some(_) => None,
+            None => Some(sources::separate(path, elf, self.search).map_err(|looked| no_debug_information(&looked))?),
+        };
+        let separate_elf = separate.as_ref().map(|c| parse(&c.data)).transpose()?;
+        let debug_path = separate.as_ref().map_or(path, |c| &*c.path);
+        let debug = separate_elf.as_ref().unwrap_or(elf);
+        has_readable_sections(debug)?;
+        let shared = sources::shared(debug_path, debug, self.search).map_err(|looked| {
+            let looked = looked.0.join(", ");
+            format!("it shares names and types with other files (dwz), and the file that holds them was not found: {looked}")
+        })?;
+        let shared_elf = shared.as_ref().map(|c| parse(&c.data)).transpose()?;
+        let shared_sections = shared_elf.as_ref().map(|elf| sections(elf, |id| Some(id.name())));
+        let own_sections = sections(debug, |id| Some(id.name()));
+        let mut dwarf = borrow(&own_sections);
+        if let Some(sections) = &shared_sections {
+            dwarf.set_sup(borrow(sections));
+        }
+        let own = File::new(dwarf).map_err(damaged)?;
+        if own.units.is_empty() {
+            return Err("it has no compilation unit; compile it with -g".into());
+        }
+        let shared = shared_sections.as_ref().map(|s| File::new(borrow(s))).transpose().map_err(damaged)?;
+
+        let place = FilePlace { base: self.dies, slide };
+        let Self { module, files, .. } = self;
+        let lines_of = |unit| Lines { dwarf: &own.dwarf, unit, place };
+        let mut tables: Vec<FileTable> = own.units.iter().map(|unit| lines_of(unit).files(files)).collect();
+        let is_wanted: Vec<bool> = tables.iter().map(|t| t.iter().flatten().any(|f| self.wanted.accepts(&files.names[f.0 as usize]))).collect();
+        let parts = split::Parts::read(path, &own, |unit| is_wanted[unit], self.search)?;
+        let opened = parts.open()?;
+        let split = opened.files(&own)?;
+        let all = Units::new(place, &own, shared.as_ref(), &split);
+        self.dies = all.end();
+        for number in all.numbers().skip(own.units.len()) {
+            let unit = &all[number];
+            let table = match all.completed_by(number) {
+                Some(skeleton) => tables[skeleton].clone(),
+                None => Lines { dwarf: unit.dwarf, unit: unit.unit, place }.files(files),
+            };
+            tables.push(table);
+        }
+        for index in (0..own.units.len()).filter(|&i| is_wanted[i]) {
+            let body = all.completing(index);
+            if !all[body].is_whole() {
+                continue;
+            }
+            let id = UnitId(module.units.len() as u32);
+            let first = module.rows.len();
+            lines_of(&own.units[index]).rows(id, files, &mut tables[index], &mut module.rows).map_err(damaged)?;
+            if body != index {
+                tables[body] = tables[index].clone();
+            }
+            module.units.push(Unit {
+                producer: all[body].producer(),
+                has_loclist: false,
+                has_split_block: false,
+                globals: Vec::new(),
+                files: tables[index].iter().copied().flatten().collect(),
+                rows: first..module.rows.len(),
+            });
+            scope::Reader::new(module, &all, body, id, &tables).read().map_err(|e| match e {
+                dies::Damage::Dwarf(e) => damaged(e),
+                dies::Damage::Other(reason) => format!("its debug information is damaged ({reason})"),
+            })?;
+        }
+        module.index();
+        symbols::complete(module, place, elf, debug);
+        unwinding(module, place, elf, debug);
+        Ok(())
+    }
+}
+
 fn empty(path: &Path, elf: &object::File<'_>) -> Module {
-    let code =
-        elf.sections().filter(|s| s.kind() == object::SectionKind::Text).filter_map(|s| Some((s.address(), s.data().ok()?.to_vec())));
     Module {
         path: path.to_owned(),
         entry: elf.entry(),
-        image: (
-            elf.segments().map(|s| s.address()).min().unwrap_or(0),
-            elf.segments().map(|s| s.address().saturating_add(s.size())).max().unwrap_or(0),
-        ),
+        image: crate::elf::image(elf),
         files: Vec::new(),
         base_names: Vec::new(),
         units: Vec::new(),
@@ -186,7 +237,8 @@ fn empty(path: &Path, elf: &object::File<'_>) -> Module {
         types: Vec::new(),
         rows: Vec::new(),
         cfi: CfiTable::default(),
-        code: code.collect(),
+        code: code(elf, 0).collect(),
+        libraries: Vec::new(),
         tls: tls_image(elf),
         function_index: Spans::default(),
         name_index: HashMap::new(),
@@ -195,37 +247,80 @@ fn empty(path: &Path, elf: &object::File<'_>) -> Module {
     }
 }
 
+/// The executable sections.
+fn code<'e>(elf: &'e object::File<'_>, slide: u64) -> impl Iterator<Item = (u64, Vec<u8>)> + 'e {
+    let text = elf.sections().filter(|s| s.kind() == object::SectionKind::Text);
+    text.filter_map(move |s| Some((s.address().wrapping_add(slide), s.data().ok()?.to_vec())))
+}
+
+/// How far the tables went before a file was read.
+struct Extent {
+    units: usize,
+    functions: usize,
+    blocks: usize,
+    vars: usize,
+    types: usize,
+    rows: usize,
+}
+
+impl Extent {
+    fn of(module: &Module) -> Self {
+        Self {
+            units: module.units.len(),
+            functions: module.functions.len(),
+            blocks: module.blocks.len(),
+            vars: module.vars.len(),
+            types: module.types.len(),
+            rows: module.rows.len(),
+        }
+    }
+
+    /// Takes out what was added since.
+    fn restore(&self, module: &mut Module) {
+        module.units.truncate(self.units);
+        module.functions.truncate(self.functions);
+        module.blocks.truncate(self.blocks);
+        module.vars.truncate(self.vars);
+        module.types.truncate(self.types);
+        module.rows.truncate(self.rows);
+        module.by_address.retain(|r| (r.2.0 as usize) < self.functions);
+        module.var_dies.retain(|v| (v.1.0 as usize) < self.vars);
+        module.index();
+    }
+}
+
 impl Module {
-    /// Makes the indices anew, after functions were added.
+    /// Makes the indices anew, after functions were added or taken out.
     fn index(&mut self) {
+        self.row_index = OnceLock::new();
+        self.name_index.clear();
         self.var_dies.sort_unstable_by_key(|v| v.0);
         self.by_address.sort_unstable();
         self.function_index = Spans::new(self.by_address.iter().copied());
         for (number, function) in self.functions.iter().enumerate() {
             self.name_index.entry(Arc::clone(&function.name)).or_insert(FunctionId(number as u32));
         }
-        self.block_index.resize_with(self.functions.len(), OnceLock::new);
+        self.block_index = std::iter::repeat_with(OnceLock::new).take(self.functions.len()).collect();
     }
 }
 
-/// The unwinding rows of the functions that were read.
-fn unwinding(module: &Module, elf: &object::File<'_>, debug: &object::File<'_>) -> CfiTable {
+/// Adds the unwinding rows of the functions that were read.
+fn unwinding(module: &mut Module, place: FilePlace, elf: &object::File<'_>, debug: &object::File<'_>) {
     let ranges = union(&module.by_address);
     let touches = |low: u64, high: u64| {
         let at = ranges.partition_point(|r| r.1 <= low);
         ranges.get(at).is_some_and(|r| r.0 < high)
     };
-    let mut cfi = CfiTable::default();
+    let cfi = &mut module.cfi;
     let address = |name: &str| elf.section_by_name(name).map_or(0, |s| s.address());
     let bases = BaseAddresses::default().set_eh_frame(address(".eh_frame")).set_text(address(".text")).set_got(address(".got"));
     let bytes = |elf: &object::File<'_>, name: &str| {
         elf.section_by_name(name).and_then(|s| s.uncompressed_data().ok()).map(std::borrow::Cow::into_owned).unwrap_or_default()
     };
     let eh_frame = bytes(elf, ".eh_frame");
-    cfi.collect(&EhFrame::from(Slice::new(&eh_frame, LittleEndian)), &bases, touches);
+    cfi.collect(&EhFrame::from(Slice::new(&eh_frame, LittleEndian)), &bases, place, touches);
     let debug_frame = bytes(debug, ".debug_frame");
-    cfi.collect(&DebugFrame::from(Slice::new(&debug_frame, LittleEndian)), &bases, touches);
-    cfi
+    cfi.collect(&DebugFrame::from(Slice::new(&debug_frame, LittleEndian)), &bases, place, touches);
 }
 
 /// Ranges sorted by their starts, as ranges that do not touch.

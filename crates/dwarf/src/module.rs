@@ -5,12 +5,25 @@
 use crate::cfi::CfiTable;
 use crate::line::Row;
 use crate::{Block, BlockId, DwarfError, FileId, Function, FunctionId, Presence, Spans, Type, TypeId, TypeKind, Unit, UnitId, Var, VarId};
-use crate::{Location, Search, Wanted, op::Op};
+use crate::{Location, Mapped, Search, Wanted, op::Op};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use trueline_model::{FileName, Line, LineKey};
+
+/// A shared library whose tables stand among those of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// Its file.
+    pub path: PathBuf,
+    /// What was added to the addresses of its own debug information.
+    pub slide: u64,
+    /// Where it starts, by the program's addresses.
+    pub start: u64,
+    /// The first address after it.
+    pub end: u64,
+}
 
 /// Everything about one binary.
 #[derive(Debug)]
@@ -45,6 +58,8 @@ pub struct Module {
     pub cfi: CfiTable,
     /// Executable sections: address and bytes.
     pub code: Vec<(u64, Vec<u8>)>,
+    /// The shared libraries that were read with it. Their addresses are where they are mapped, counted as the binary's own are.
+    pub libraries: Vec<Library>,
     /// Base address and size of the thread-local image, for `DW_OP_form_tls_address`.
     pub tls: Option<(u64, u64)>,
     pub(crate) function_index: Spans<FunctionId>,
@@ -57,7 +72,18 @@ pub struct Module {
 impl Module {
     /// Reads a binary's debug information, wherever it is.
     pub fn load(binary: &Path, wanted: Wanted<'_>, search: &Search) -> Result<Arc<Self>, DwarfError> {
-        crate::load::load(binary, wanted, search).map(Arc::new)
+        Self::load_with(binary, &[], wanted, search)
+    }
+
+    /// Reads a binary together with those of its libraries that have debug information of their own.
+    pub fn load_with(binary: &Path, libraries: &[Mapped], wanted: Wanted<'_>, search: &Search) -> Result<Arc<Self>, DwarfError> {
+        crate::load::load(binary, libraries, wanted, search).map(Arc::new)
+    }
+
+    /// The library that an address is in, with the address as the library's own debug information has it.
+    pub fn library_at(&self, pc: u64) -> Option<(&Library, u64)> {
+        let library = self.libraries.iter().find(|l| (l.start..l.end).contains(&pc))?;
+        Some((library, pc.wrapping_sub(library.slide)))
     }
 
     /// Complains unless a binary is an x86-64 executable whose debug information can be found.

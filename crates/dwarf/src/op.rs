@@ -156,8 +156,24 @@ pub enum Binary {
 pub(crate) struct Decoder<'d, 'a> {
     pub dwarf: &'d gimli::Dwarf<Slice<'a>>,
     pub unit: &'d Unit<Slice<'a>>,
-    /// The first offset of the unit's file, in the numbering of all files.
+    /// Where the unit's file stands among the others.
+    pub place: FilePlace,
+}
+
+/// Where one file stands among all that are read together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FilePlace {
+    /// The first offset of the file, in the numbering of all files.
     pub base: usize,
+    /// What is added to its addresses: nothing in the program's own file.
+    pub slide: u64,
+}
+
+impl FilePlace {
+    /// An address of the file among those of all files.
+    pub fn address(self, own: u64) -> u64 {
+        own.wrapping_add(self.slide)
+    }
 }
 
 impl<'a> Decoder<'_, 'a> {
@@ -248,15 +264,18 @@ impl<'a> Decoder<'_, 'a> {
             O::RegisterOffset { register, base_type, .. } => Op::TypedRegister(register.0, self.base_type(base_type)?),
             O::FrameOffset { offset } => Op::FrameOffset(offset),
             O::Nop => Op::Nop,
+            O::TLS if self.place.slide != 0 => Op::Unsupported("thread-local variables of a library"),
             O::TLS => Op::Tls,
             O::CallFrameCFA => Op::Cfa,
             O::Piece { size_in_bits, bit_offset } => Op::Piece { bits: size_in_bits, offset: bit_offset.unwrap_or(0) },
             O::ImplicitValue { data } => Op::Implicit(Arc::from(data.slice())),
             O::StackValue => Op::StackValue,
-            O::ImplicitPointer { value, byte_offset } => Op::ImplicitPointer(self.base.saturating_add(value.0), byte_offset),
+            O::ImplicitPointer { value, byte_offset } => Op::ImplicitPointer(self.place.base.saturating_add(value.0), byte_offset),
             O::ParameterRef { offset } => Op::ParameterRef(self.unit_start() + offset.0),
-            O::Address { address } => Op::Address(address),
-            O::AddressIndex { index } => Op::Address(self.dwarf.address(self.unit, index).map_err(|e| e.to_string())?),
+            O::Address { address } => Op::Address(self.place.address(address)),
+            O::AddressIndex { index } => {
+                Op::Address(self.place.address(self.dwarf.address(self.unit, index).map_err(|e| e.to_string())?))
+            }
             O::ConstantIndex { index } => Op::Const(self.dwarf.address(self.unit, index).map_err(|e| e.to_string())?),
             O::TypedLiteral { base_type, value } => {
                 let mut bits = [0u8; 16];
@@ -277,7 +296,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn unit_start(&self) -> usize {
-        self.base.saturating_add(self.unit.header.offset().0)
+        self.place.base.saturating_add(self.unit.header.offset().0)
     }
 
     fn base_type(&self, offset: gimli::UnitOffset) -> Result<ValueType, String> {

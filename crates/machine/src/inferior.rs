@@ -13,14 +13,17 @@
 //! Deliberately absent: anything about DWARF.
 
 mod company;
+mod loader;
 mod memory;
 mod refusal;
 mod slot;
 
 pub use company::Follow;
+pub use loader::LibrarySpan;
 pub use refusal::Refusal;
 
 use company::{Branch, Company};
+use loader::Loader;
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::WaitStatus;
@@ -115,6 +118,7 @@ pub struct Inferior {
     last_signal_at: Option<u64>,
     gone: Option<Duration>,
     company: Company,
+    loader: Loader,
     refusals: Vec<Refusal>,
 }
 
@@ -181,6 +185,7 @@ impl Inferior {
             last_signal_at: None,
             gone: None,
             company: Company::default(),
+            loader: Loader::default(),
             refusals: Vec::new(),
         };
         this.slots = slot::reserve(&mut this, image.0.wrapping_add(bias), image.1.wrapping_add(bias));
@@ -242,13 +247,16 @@ impl Inferior {
 
     /// Inserts breakpoints; addresses that have one already or are not mapped are passed over.
     pub fn set_breakpoints(&mut self, addresses: &[u64]) -> io::Result<()> {
-        let mut wanted: Vec<u64> = addresses.iter().copied().filter(|a| !self.breakpoints.contains_key(a)).collect();
+        let mut wanted = self.loader.hold_back(addresses);
+        wanted.retain(|a| !self.breakpoints.contains_key(a));
         wanted.sort_unstable();
         wanted.dedup();
         // Neighbours are patched with one read and one write.
         let mut rest = &wanted[..];
         while let Some(&first) = rest.first() {
-            let count = rest.iter().take_while(|&&a| a - first < 1 << 20).count();
+            // Between two libraries there may be nothing.
+            let near = rest.iter().zip(&rest[1..]).take_while(|(a, b)| **b - **a < 1 << 16 && **b - first < 1 << 20);
+            let count = near.count() + 1;
             let (run, later) = rest.split_at(count);
             rest = later;
             self.patch_run(run)?;
@@ -268,7 +276,8 @@ impl Inferior {
         }
         let pristine = self.with_originals(first, &code);
         let mut slot_bytes = Vec::new();
-        let slot_start = self.slots.next();
+        let mut slots = *self.loader.slots_near(first).unwrap_or(&mut self.slots);
+        let slot_start = slots.next();
         for &address in run {
             let at = (address - first) as usize;
             // The program's own int3: hitting it must stay the program's doing.
@@ -276,11 +285,11 @@ impl Inferior {
                 continue;
             }
             let bytes = &pristine[at..(at + 15).min(pristine.len())];
-            let displaced = match self.slots.next() {
+            let displaced = match slots.next() {
                 Some(slot) => match slot::displace(bytes, address, slot) {
                     Some(moved) => {
                         slot_bytes.extend_from_slice(&moved);
-                        self.slots.take();
+                        slots.take();
                         Displaced::Slot(slot)
                     }
                     None => Displaced::SingleStep,
@@ -290,6 +299,7 @@ impl Inferior {
             self.breakpoints.insert(address, Breakpoint { original: pristine[at], displaced });
             code[at] = 0xcc;
         }
+        *self.loader.slots_near(first).unwrap_or(&mut self.slots) = slots;
         if let (Some(start), false) = (slot_start, slot_bytes.is_empty()) {
             self.write(start, &slot_bytes)?;
         }
@@ -354,6 +364,15 @@ impl Inferior {
 
     /// Lets the program run to its next event, passing the breakpoint it stands on, if any.
     pub fn resume(&mut self) -> Result<Event, InferiorError> {
+        loop {
+            match self.resume_once()? {
+                Event::Breakpoint(at) if self.loader.is_hook(at) => self.libraries_changed()?,
+                event => return Ok(event),
+            }
+        }
+    }
+
+    fn resume_once(&mut self) -> Result<Event, InferiorError> {
         if let Some(b) = self.breakpoints.get(&self.regs.rip) {
             match b.displaced {
                 Displaced::Slot(slot) => self.set_pc(slot)?,
@@ -436,7 +455,9 @@ impl Inferior {
                 }
                 WaitStatus::Stopped(_, signal) => {
                     let regs = ptrace::getregs(self.pid).map_err(|e| system("read registers", e))?;
-                    self.last_signal_at = Some(self.slots.origin(regs.rip, &self.breakpoints));
+                    let areas = std::iter::once(&self.slots).chain(self.loader.areas());
+                    let origins = areas.map(|area| area.origin(regs.rip, &self.breakpoints));
+                    self.last_signal_at = Some(origins.into_iter().find(|&at| at != regs.rip).unwrap_or(regs.rip));
                     // The program's own business, a handler or its death.
                     self.go_on(resumption, Some(signal))?;
                 }
@@ -533,10 +554,15 @@ enum Resumption {
 
 /// The run-time minus the link-time entry address.
 fn load_bias(pid: Pid, entry: u64) -> Option<u64> {
+    auxiliary(pid.as_raw(), libc::AT_ENTRY).map(|at| at.wrapping_sub(entry))
+}
+
+/// An entry of the vector that the kernel hands to a new program.
+fn auxiliary(pid: i32, wanted: u64) -> Option<u64> {
     let auxv = std::fs::read(format!("/proc/{pid}/auxv")).ok()?;
     let word = |b: &[u8]| u64::from_le_bytes(b.try_into().expect("eight bytes"));
-    let pairs = auxv.chunks_exact(16).map(|c| (word(&c[..8]), word(&c[8..])));
-    pairs.into_iter().find(|&(key, _)| key == libc::AT_ENTRY).map(|(_, at)| at.wrapping_sub(entry))
+    let mut pairs = auxv.chunks_exact(16).map(|c| (word(&c[..8]), word(&c[8..])));
+    pairs.find(|&(key, _)| key == wanted).map(|(_, value)| value)
 }
 
 fn bad_program(binary: &Path, reason: String) -> InferiorError {

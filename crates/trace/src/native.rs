@@ -4,13 +4,14 @@
 //! can be told apart. The program is stopped on every address where a debugger could change its mind; a policy then
 //! says which of those stops its debugger would have shown.
 //!
-//! Deliberately absent: shared libraries with debug information, languages other than C and Rust.
+//! Deliberately absent: languages other than C, C++ and Rust.
 
 mod coverage;
 mod eval;
 mod facts;
 mod frame;
 mod glide;
+mod libraries;
 mod module;
 mod path;
 mod policy;
@@ -21,6 +22,7 @@ mod value;
 mod watch;
 
 pub use coverage::{LineCoverage, executed_lines};
+pub use libraries::{LoadedLibrary, loaded_libraries, spans as library_spans};
 pub use facts::{Facts, FunctionExtent, LineRow, LocationFact, Scope, ScopeKind};
 
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};

@@ -1,7 +1,7 @@
 //! The entries of a unit, read once, with their parents, for random access.
 
 use super::units::Units;
-use crate::op::{Decoder, Slice};
+use crate::op::{Decoder, FilePlace, Slice};
 use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, UnitOffset};
 use std::cell::OnceCell;
 
@@ -30,19 +30,19 @@ impl From<gimli::Error> for Damage {
 pub(super) struct UnitDies<'d, 'a> {
     pub dwarf: &'d gimli::Dwarf<Slice<'a>>,
     pub unit: &'d gimli::Unit<Slice<'a>>,
-    /// The first offset of its file.
-    pub base: usize,
+    /// Where its file stands among the others.
+    pub place: FilePlace,
     dies: OnceCell<Result<Vec<Die<'a>>, gimli::Error>>,
 }
 
 impl<'d, 'a> UnitDies<'d, 'a> {
-    pub fn new(dwarf: &'d gimli::Dwarf<Slice<'a>>, unit: &'d gimli::Unit<Slice<'a>>, base: usize) -> Self {
-        Self { dwarf, unit, base, dies: OnceCell::new() }
+    pub fn new(dwarf: &'d gimli::Dwarf<Slice<'a>>, unit: &'d gimli::Unit<Slice<'a>>, place: FilePlace) -> Self {
+        Self { dwarf, unit, place, dies: OnceCell::new() }
     }
 
     /// What its expressions are decoded with.
     pub fn decoder(&self) -> Decoder<'d, 'a> {
-        Decoder { dwarf: self.dwarf, unit: self.unit, base: self.base }
+        Decoder { dwarf: self.dwarf, unit: self.unit, place: self.place }
     }
 
     /// All entries in order; the first is the unit's own.
@@ -82,7 +82,7 @@ impl<'d, 'a> UnitDies<'d, 'a> {
 
     /// Where the unit starts, in the numbering of all files.
     pub fn start(&self) -> usize {
-        self.base.saturating_add(self.unit.header.offset().0)
+        self.place.base.saturating_add(self.unit.header.offset().0)
     }
 
     /// Whether it is a whole program's unit, with code; others lend entries to such.
@@ -129,7 +129,7 @@ pub(super) fn children<'s, 'd, 'a>(all: All<'s, 'd, 'a>, id: DieId) -> impl Iter
 pub(super) fn follow(all: All<'_, '_, '_>, from: DieId, attribute: DwAt) -> Option<DieId> {
     let target = match die(all, from).entry.attr_value(attribute)? {
         AttributeValue::UnitRef(offset) => Some(DieId { unit: from.unit, index: all[from.unit].find(offset)? }),
-        AttributeValue::DebugInfoRef(offset) => all.entry_at(all[from.unit].base.checked_add(offset.0)?),
+        AttributeValue::DebugInfoRef(offset) => all.entry_at(all[from.unit].place.base.checked_add(offset.0)?),
         AttributeValue::DebugInfoRefSup(offset) => all.entry_at(all.shared()?.checked_add(offset.0)?),
         AttributeValue::DebugTypesRef(signature) => all.entry_of(signature),
         _ => None,

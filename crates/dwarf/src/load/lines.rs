@@ -1,7 +1,7 @@
 //! Line programs: the files that they name and their rows.
 
 use crate::line::{Row, RowFlags};
-use crate::op::Slice;
+use crate::op::{FilePlace, Slice};
 use crate::{FileId, UnitId};
 use gimli::{AttributeValue, Dwarf, Unit};
 use std::collections::HashMap;
@@ -34,6 +34,7 @@ pub(super) type FileTable = Vec<Option<FileId>>;
 pub(super) struct Lines<'d, 'a> {
     pub dwarf: &'d Dwarf<Slice<'a>>,
     pub unit: &'d Unit<Slice<'a>>,
+    pub place: FilePlace,
 }
 
 impl<'a> Lines<'_, 'a> {
@@ -62,9 +63,11 @@ impl<'a> Lines<'_, 'a> {
         let mut reader = program.rows();
         while let Some((header, row)) = reader.next_row()? {
             let file = lookup(row.file_index(), header, files).unwrap_or_else(|| files.intern("??".into()));
-            let view = rows[first..].last().filter(|r| r.address == row.address() && !r.flags.end_sequence).map_or(0, |r| r.view + 1);
+            // What the linker removed stays at 0.
+            let address = if row.address() == 0 { 0 } else { self.place.address(row.address()) };
+            let view = rows[first..].last().filter(|r| r.address == address && !r.flags.end_sequence).map_or(0, |r| r.view + 1);
             rows.push(Row {
-                address: row.address(),
+                address,
                 file,
                 line: row.line().map_or(0, |l| u32::try_from(l.get()).unwrap_or(0)),
                 column: match row.column() {

@@ -40,7 +40,7 @@ pub(super) fn read_ranges(decoder: &Decoder<'_, '_>, offset: gimli::RangeListsOf
         };
         // What the linker removed starts near 0 or at the very end of the address space.
         if low <= high && low > 1 && low < u64::MAX - 1 {
-            list.push((low, high));
+            list.push((decoder.place.address(low), decoder.place.address(high)));
         }
     }
     Ok(list)
@@ -73,8 +73,13 @@ pub(super) fn read_list(decoder: &Decoder<'_, '_>, offset: gimli::LocationListsO
             }
             RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data),
             RawLocListEntry::StartLength { begin, length, data } => (begin, begin.wrapping_add(length), data),
-            RawLocListEntry::DefaultLocation { data } => (0, u64::MAX, data),
+            RawLocListEntry::DefaultLocation { data } => {
+                let ops = decoder.decode(data.0).map_err(Arc::from);
+                list.push(LocationEntry { low: 0, high: u64::MAX, ops });
+                continue;
+            }
         };
+        let (low, high) = (decoder.place.address(low), decoder.place.address(high));
         let ops = decoder.decode(data.0).map_err(Arc::from);
         list.push(LocationEntry { low, high, ops });
     }

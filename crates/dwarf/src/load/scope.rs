@@ -81,8 +81,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         let described = self.ranges(id);
         let ranges = with_code(&described);
         let Some(name) = function_name(self.all, id) else { return Ok(()) };
-        // Functions removed by the linker keep their entry at address 0.
-        if ranges.is_empty() || ranges[0].0 == 0 {
+        if ranges.is_empty() {
             return Ok(());
         }
         let function = FunctionId(self.module.functions.len() as u32);
@@ -310,7 +309,10 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     fn call_site(&mut self, id: DieId, function: FunctionId, is_nested: bool) {
         let unit = &self.all[id.unit];
         let entry = &die(self.all, id).entry;
-        let address = |name| entry.attr_value(name).and_then(|v| unit.dwarf.attr_address(unit.unit, v).ok().flatten());
+        let address = |name| {
+            let own = entry.attr_value(name).and_then(|v| unit.dwarf.attr_address(unit.unit, v).ok().flatten());
+            own.map(|own| unit.place.address(own))
+        };
         let Some(return_pc) = address(gimli::DW_AT_call_return_pc).or_else(|| address(gimli::DW_AT_low_pc)) else { return };
         let is_tail = flag(self.all, id, gimli::DW_AT_call_tail_call) || flag(self.all, id, gimli::DW_AT_GNU_tail_call);
         let callee = follow(self.all, id, gimli::DW_AT_call_origin).or_else(|| follow(self.all, id, gimli::DW_AT_abstract_origin));
@@ -353,7 +355,10 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         let mut found = Vec::new();
         if let Ok(mut ranges) = crate::ranges::die_ranges(unit.dwarf, unit.unit, entry) {
             while let Ok(Some(range)) = ranges.next() {
-                found.push((range.begin, range.end));
+                // Functions removed by the linker keep their entry at address 0.
+                if range.begin != 0 {
+                    found.push((unit.place.address(range.begin), unit.place.address(range.end)));
+                }
             }
         }
         found

@@ -1,17 +1,19 @@
 //! Functions that have line rows and no entry, as `-gline-tables-only` leaves them: the symbol table knows their names.
 
+use crate::op::FilePlace;
 use crate::{Block, BlockId, BlockKind, Function, FunctionId, Location, Module};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Adds the functions of the symbol table whose code has rows and belongs to no function yet.
-pub(super) fn complete(module: &mut Module, elf: &object::File<'_>, debug: &object::File<'_>) {
+pub(super) fn complete(module: &mut Module, place: FilePlace, elf: &object::File<'_>, debug: &object::File<'_>) {
     let mut symbols: BTreeMap<u64, (u64, String)> = BTreeMap::new();
     for symbol in debug.symbols().chain(elf.symbols()).filter(|s| s.kind() == SymbolKind::Text && s.size() > 0) {
-        let end = symbol.address().saturating_add(symbol.size());
+        let start = place.address(symbol.address());
+        let end = start.saturating_add(symbol.size());
         if let Ok(name) = symbol.name() {
-            symbols.entry(symbol.address()).or_insert_with(|| (end, name.to_owned()));
+            symbols.entry(start).or_insert_with(|| (end, name.to_owned()));
         }
     }
     let known = module.functions.len();

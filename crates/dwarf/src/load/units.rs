@@ -4,7 +4,7 @@
 //! file's), then the one that several share, then every .dwo.
 
 use super::dies::{DieId, UnitDies};
-use crate::op::Slice;
+use crate::op::{FilePlace, Slice};
 use gimli::{Dwarf, LittleEndian, Unit, UnitOffset, UnitType};
 use object::{Object, ObjectSection};
 use std::borrow::Cow;
@@ -62,22 +62,24 @@ pub(super) struct Units<'d, 'a> {
     signatures: HashMap<u64, (usize, UnitOffset)>,
     /// The first offset of the file that several share.
     shared: Option<usize>,
+    /// The first offset after all files.
+    end: usize,
 }
 
 impl<'d, 'a> Units<'d, 'a> {
-    /// From the binary's own file, the one that it shares with others and the .dwo files.
-    pub fn new(own: &'d File<'a>, shared: Option<&'d File<'a>>, split: &'d [File<'a>]) -> Self {
+    /// From the binary's own file, which stands at a place, the one that it shares with others and the .dwo files.
+    pub fn new(place: FilePlace, own: &'d File<'a>, shared: Option<&'d File<'a>>, split: &'d [File<'a>]) -> Self {
         let completing = (0..own.units.len()).collect();
-        let mut this = Self { all: Vec::new(), completing, signatures: HashMap::new(), shared: None };
-        let mut base = this.add(own, 0);
+        let mut this = Self { all: Vec::new(), completing, signatures: HashMap::new(), shared: None, end: place.base };
+        this.add(own, place.slide);
         if let Some(file) = shared {
-            this.shared = Some(base);
-            base = this.add(file, base);
+            this.shared = Some(this.end);
+            this.add(file, place.slide);
         }
         let skeletons: HashMap<u64, usize> = own.units.iter().enumerate().filter_map(|(i, u)| Some((u.dwo_id?.0, i))).collect();
         for file in split {
             let first = this.all.len();
-            base = this.add(file, base);
+            this.add(file, place.slide);
             for number in first..this.all.len() {
                 if let Some(&skeleton) = this.all[number].unit.dwo_id.and_then(|id| skeletons.get(&id.0)) {
                     this.completing[skeleton] = number;
@@ -87,8 +89,9 @@ impl<'d, 'a> Units<'d, 'a> {
         this
     }
 
-    /// Adds a file whose offsets start at `base`; returns where the next one's do.
-    fn add(&mut self, file: &'d File<'a>, base: usize) -> usize {
+    /// Adds a file after the others.
+    fn add(&mut self, file: &'d File<'a>, slide: u64) {
+        let base = self.end;
         let end = |is_info: bool| {
             let of = file.units.iter().filter(|u| u.header.debug_info_offset().is_some() == is_info);
             of.map(|u| u.header.offset().0.saturating_add(u.header.length_including_self())).max().unwrap_or(0)
@@ -102,9 +105,14 @@ impl<'d, 'a> Units<'d, 'a> {
             {
                 self.signatures.insert(type_signature.0, (self.all.len(), type_offset));
             }
-            self.all.push(UnitDies::new(&file.dwarf, unit, base));
+            self.all.push(UnitDies::new(&file.dwarf, unit, FilePlace { base, slide }));
         }
-        base.saturating_add(info).saturating_add(types)
+        self.end = base.saturating_add(info).saturating_add(types);
+    }
+
+    /// The first offset after all files.
+    pub fn end(&self) -> usize {
+        self.end
     }
 
     /// The unit that has the entries of a unit of the binary.

@@ -55,9 +55,25 @@ impl SlotArea {
 /// Maps executable memory near the image by making the stopped program call `mmap`. Without room within
 /// reach of a 32-bit displacement there are no slots, which costs speed and nothing else.
 pub(super) fn reserve(inferior: &mut Inferior, low: u64, high: u64) -> SlotArea {
-    let below = |distance: u64| low.checked_sub(AREA_SIZE + distance).map(|a| a & !0xfff).filter(|&a| a >= 0x1_0000);
-    let above = |distance: u64| high.checked_add(distance).map(|a| (a + 0xfff) & !0xfff);
-    let candidates = [below(0), below(1 << 24), above(1 << 28), above(1 << 29)];
+    reserve_one_of(inferior, [below(low, 0), below(low, 1 << 24), above(high, 1 << 28), above(high, 1 << 29)])
+}
+
+/// The same near a library. What is mapped later comes to lie right below the libraries, and has to come to lie where it
+/// would without us: the area keeps away from there.
+pub(super) fn reserve_far(inferior: &mut Inferior, low: u64, high: u64) -> SlotArea {
+    let candidates = [below(low, 1 << 30), below(low, (1 << 30) + (1 << 25)), below(low, (1 << 30) + (1 << 26)), above(high, 1 << 29)];
+    reserve_one_of(inferior, candidates)
+}
+
+fn below(low: u64, distance: u64) -> Option<u64> {
+    low.checked_sub(AREA_SIZE + distance).map(|a| a & !0xfff).filter(|&a| a >= 0x1_0000)
+}
+
+fn above(high: u64, distance: u64) -> Option<u64> {
+    high.checked_add(distance).map(|a| (a + 0xfff) & !0xfff)
+}
+
+fn reserve_one_of(inferior: &mut Inferior, candidates: [Option<u64>; 4]) -> SlotArea {
     for candidate in candidates.into_iter().flatten() {
         if map_at(inferior, candidate) == Some(candidate) {
             return SlotArea { start: candidate, used: 0, size: AREA_SIZE };

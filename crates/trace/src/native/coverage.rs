@@ -3,6 +3,7 @@
 //! A debugger's stops are not enough as a baseline: it passes over lines (a closing brace, a row in the middle of
 //! another) that do run. Each address is hit once, so this costs as much as the program has code, however long it runs.
 
+use super::libraries;
 use super::line::Row;
 use super::module::Module;
 use super::policy::sites::{self, Needs};
@@ -37,6 +38,7 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
     let addresses: Vec<u64> = of.iter().filter(|(_, lines)| !lines.is_empty()).map(|(a, _)| a.wrapping_add(bias)).collect();
     let mut arrive = |pc: u64| coverage.executed.extend(of.get(&pc.wrapping_sub(bias)).into_iter().flatten().cloned());
     inferior.permit(request.launch.allowed, request.follow);
+    libraries::follow(&mut inferior, &module)?;
     inferior.hear_others();
     let end = run_through(&mut inferior, &addresses, &mut arrive).map_err(|e| inferior.why(e))?;
     inferior.met_by_others().for_each(arrive);

@@ -1,12 +1,13 @@
 //! A binary's debug information as one policy reads it. The tables are `dwarf`'s and shared; what a debugger makes of them
 //! is kept beside them.
 
+use super::libraries;
 use super::policy::lldb_blocks::LldbBlocks;
 use crate::TraceRequest;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
-use trueline_dwarf::{DwarfError, Module as Tables, Search, Wanted};
+use trueline_dwarf::{DwarfError, Mapped, Module as Tables, Search, Wanted};
 use trueline_model::Policy;
 
 pub(crate) use trueline_dwarf::{
@@ -32,7 +33,11 @@ impl Module {
     pub fn of(request: &TraceRequest) -> Result<Self, DwarfError> {
         match &request.debug {
             Some(tables) => Ok(Self::new(Arc::clone(tables), request.policy)),
-            None => Self::load(&request.binary, Wanted::new(&request.user_files), &request.search, request.policy),
+            None => {
+                let libraries: Vec<Mapped> = libraries::loaded_libraries(request).unwrap_or_default().iter().map(Mapped::from).collect();
+                let tables = Tables::load_with(&request.binary, &libraries, Wanted::new(&request.user_files), &request.search)?;
+                Ok(Self::new(tables, request.policy))
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use super::coverage::{lines_at, lines_by_address};
 use super::eval::Machine;
 use super::frame::{Frame as Machinery, RSP, Registers};
 use super::glide::{Glide, Met, Moves, Terrain};
+use super::libraries;
 use super::module::{BlockKind, FunctionId, Module, VarId};
 use super::path::PathId;
 use super::policy::gdb::GdbStepper;
@@ -119,6 +120,7 @@ impl<'t> Tracer<'t> {
         };
         let mut inferior = Inferior::launch(&request.job()?, module.entry, module.image)?;
         inferior.permit(request.launch.allowed, request.follow);
+        libraries::follow(&mut inferior, module)?;
         let windows = Windows::new(module, inferior.bias());
         Ok(Self {
             module,

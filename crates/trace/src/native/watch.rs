@@ -48,6 +48,7 @@ impl Windows {
         for var in &module.vars {
             if let Location::Everywhere(ops) = &var.location
                 && let [Op::Address(address)] = **ops
+                && (module.image.0..module.image.1).contains(&address)
             {
                 let end = address.saturating_add(module.ty(var.ty).size);
                 bounds = Some(bounds.map_or((address, end), |(low, high)| (low.min(address), high.max(end))));
