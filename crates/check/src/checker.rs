@@ -4,7 +4,7 @@ use crate::build::{Compiled, LevelBuild, compile};
 use crate::codegen;
 use crate::note::Note;
 use crate::witness::{Record, Summons};
-use crate::{Behaviour, CheckError, facts, libraries};
+use crate::{Behaviour, CheckError, Ownership, facts, libraries};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,8 @@ pub struct CheckOptions {
     pub cflags: Vec<String>,
     /// Where debug files outside the binaries are looked for.
     pub search: Search,
+    /// Which files of a pair count as the user's.
+    pub ownership: Ownership,
 }
 
 impl Default for CheckOptions {
@@ -61,6 +63,7 @@ impl Default for CheckOptions {
             limits: Limits::seconds(120),
             cflags: Vec::new(),
             search: Search::default(),
+            ownership: Ownership::default(),
         }
     }
 }
@@ -322,11 +325,11 @@ impl Checker {
         let libraries = self.libraries_of(&binary, &launch)?;
         let mapped: Vec<Mapped> = libraries.iter().map(Mapped::from).collect();
         let mut debug = Module::load_with(&binary, &mapped, Wanted::All, &self.options.search)?;
-        let mut user_files: Vec<String> =
-            debug.functions.iter().filter_map(|f| debug.line_key(f.decl_file?, f.decl_line)).map(|d| d.file.as_str().to_owned()).collect();
-        user_files.sort();
-        user_files.dedup();
-        user_files.retain(|f| f.ends_with(".c") || f.ends_with(".i") || f.ends_with(".rs") || f.ends_with(".h"));
+        let user_files = self.options.ownership.files_of(&debug);
+        if user_files.is_empty() {
+            let reason = "every file that it declares functions in is the system's; name yours with --user".to_owned();
+            return Err(CheckError::NothingChecked { reason });
+        }
         if !debug.holds_only(Wanted::new(&user_files)) {
             debug = Module::load_with(&binary, &mapped, Wanted::new(&user_files), &self.options.search)?;
         }

@@ -21,6 +21,7 @@ mod facts;
 mod leaves;
 mod libraries;
 mod note;
+mod ownership;
 mod plain;
 mod witness;
 
@@ -36,5 +37,6 @@ pub use build::{BuildExtent, Compilation, Compiled, LevelBuild};
 pub use checker::{CheckOptions, CheckRun, Checker, Reference, Repeat};
 pub use error::CheckError;
 pub use note::{LEAST_SEEN, LibraryGap, Note};
+pub use ownership::Ownership;
 pub use plain::Behaviour;
 pub use trueline_oracle::{Completeness, Dropped, Strictness};

@@ -23,7 +23,7 @@ pub(crate) fn read(binary: &Path) -> Result<Vec<u8>, DwarfError> {
 
 /// How a program comes together when it starts, without a look at its debug information.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Linkage {
+pub struct DynamicLinks {
     /// Where the program starts.
     pub entry: u64,
     /// Lowest and highest address of the image.
@@ -36,7 +36,7 @@ pub struct Linkage {
     pub opens_libraries: bool,
 }
 
-impl Linkage {
+impl DynamicLinks {
     /// Reads a program's own file.
     pub fn of(binary: &Path) -> Result<Self, DwarfError> {
         let data = read(binary)?;

@@ -30,11 +30,11 @@ mod types;
 mod variable;
 
 pub use copies::{CopiedVar, FunctionCopy};
-pub use elf::Linkage;
+pub use elf::DynamicLinks;
 pub use error::DwarfError;
 pub use excerpt::Excerpt;
 pub use ids::{BlockId, FileId, FunctionId, TypeId, UnitId, VarId};
-pub use load::{Mapped, Search, Wanted};
+pub use load::{Mapped, Search, Wanted, is_languages_own};
 pub use module::{Library, Module};
 pub use ranges::die_ranges;
 pub use scope::{Block, BlockKind, CallParam, CallSite, CallTarget, Function, Producer, Unit};

@@ -44,11 +44,18 @@ impl Wanted<'_> {
 
     pub(crate) fn accepts(&self, name: &FileName) -> bool {
         match self {
-            // Rust's own library comes with debug information, under this prefix.
-            Self::All => !name.as_str().starts_with("/rustc/"),
+            _ if is_languages_own(name) => false,
+            Self::All => true,
             Self::Files(names) => names.iter().any(|n| n == name.base()),
         }
     }
+}
+
+/// Whether a file is of Rust's own library or of what that is made of. It comes with debug information, and many of its files
+/// have the names that files of programs have.
+pub fn is_languages_own(file: &FileName) -> bool {
+    let path = file.as_str();
+    path.starts_with("/rustc/") || path.starts_with("/rust/deps/") || path.contains("/rustlib/src/rust/library/")
 }
 
 /// Complains unless `binary` is an x86-64 ELF executable whose debug information can be found.
@@ -134,13 +141,13 @@ impl Loading<'_> {
         let Ok(elf) = parse(&data) else { return };
         let first = crate::elf::image(&elf).0 & !0xfff;
         let slide = library.at.wrapping_sub(first);
-        let before = Extent::of(&self.module);
-        if self.read(&library.path, &elf, slide).is_err() {
-            before.restore(&mut self.module);
-        } else if self.module.functions.len() > before.functions {
+        let before = Mark::of(&self.module);
+        if self.read(&library.path, &elf, slide).is_ok() && self.module.functions.len() > before.functions {
             let end = crate::elf::image(&elf).1.wrapping_add(slide);
             self.module.libraries.push(Library { path: library.path.clone(), slide, start: library.at, end });
             self.module.code.extend(code(&elf, slide));
+        } else {
+            before.restore(&mut self.module);
         }
     }
 
@@ -176,7 +183,8 @@ impl Loading<'_> {
         let Self { module, files, .. } = self;
         let lines_of = |unit| Lines { dwarf: &own.dwarf, unit, place };
         let mut tables: Vec<FileTable> = own.units.iter().map(|unit| lines_of(unit).files(files)).collect();
-        let is_wanted: Vec<bool> = tables.iter().map(|t| t.iter().flatten().any(|f| self.wanted.accepts(&files.names[f.0 as usize]))).collect();
+        let is_wanted: Vec<bool> =
+            tables.iter().map(|t| t.iter().flatten().any(|f| self.wanted.accepts(&files.names[f.0 as usize]))).collect();
         let parts = split::Parts::read(path, &own, |unit| is_wanted[unit], self.search)?;
         let opened = parts.open()?;
         let split = opened.files(&own)?;
@@ -199,7 +207,8 @@ impl Loading<'_> {
             let first = module.rows.len();
             lines_of(&own.units[index]).rows(id, files, &mut tables[index], &mut module.rows).map_err(damaged)?;
             if body != index {
-                tables[body] = tables[index].clone();
+                let known = tables[index].clone();
+                tables[body] = known;
             }
             module.units.push(Unit {
                 producer: all[body].producer(),
@@ -254,7 +263,7 @@ fn code<'e>(elf: &'e object::File<'_>, slide: u64) -> impl Iterator<Item = (u64,
 }
 
 /// How far the tables went before a file was read.
-struct Extent {
+struct Mark {
     units: usize,
     functions: usize,
     blocks: usize,
@@ -263,7 +272,7 @@ struct Extent {
     rows: usize,
 }
 
-impl Extent {
+impl Mark {
     fn of(module: &Module) -> Self {
         Self {
             units: module.units.len(),

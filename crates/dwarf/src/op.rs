@@ -273,9 +273,7 @@ impl<'a> Decoder<'_, 'a> {
             O::ImplicitPointer { value, byte_offset } => Op::ImplicitPointer(self.place.base.saturating_add(value.0), byte_offset),
             O::ParameterRef { offset } => Op::ParameterRef(self.unit_start() + offset.0),
             O::Address { address } => Op::Address(self.place.address(address)),
-            O::AddressIndex { index } => {
-                Op::Address(self.place.address(self.dwarf.address(self.unit, index).map_err(|e| e.to_string())?))
-            }
+            O::AddressIndex { index } => Op::Address(self.place.address(self.dwarf.address(self.unit, index).map_err(|e| e.to_string())?)),
             O::ConstantIndex { index } => Op::Const(self.dwarf.address(self.unit, index).map_err(|e| e.to_string())?),
             O::TypedLiteral { base_type, value } => {
                 let mut bits = [0u8; 16];

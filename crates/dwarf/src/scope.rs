@@ -118,6 +118,8 @@ pub enum BlockKind {
     Inlined {
         /// The function that was called.
         name: Arc<str>,
+        /// The file that declares it.
+        decl_file: Option<FileId>,
         /// The file of the call.
         call_file: Option<FileId>,
         /// The line of the call, 0 when unknown.

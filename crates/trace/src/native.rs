@@ -22,8 +22,8 @@ mod value;
 mod watch;
 
 pub use coverage::{LineCoverage, executed_lines};
-pub use libraries::{LoadedLibrary, loaded_libraries, spans as library_spans};
 pub use facts::{Facts, FunctionExtent, LineRow, LocationFact, Scope, ScopeKind};
+pub use libraries::{LoadedLibrary, loaded_libraries, spans as library_spans};
 
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};
 use std::time::Duration;

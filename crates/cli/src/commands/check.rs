@@ -20,7 +20,7 @@ use baseline::Baseline;
 use batch::{CheckView, Checked};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use trueline_check::{CheckOptions, Checker, Repeat, Strictness};
+use trueline_check::{CheckOptions, Checker, Ownership, Repeat, Strictness};
 use trueline_model::{Invariant, Policy};
 
 pub use baseline::Document as BaselineDocument;
@@ -46,6 +46,12 @@ pub struct Args {
     /// The optimized build of the same program.
     #[arg(long, value_name = "BINARY", requires = "reference")]
     optimized: Option<PathBuf>,
+    /// Files of a pair that are yours although they lie with the system's, by pattern (`*` for any text); repeatable.
+    #[arg(long, value_name = "PATTERN", requires = "reference")]
+    user: Vec<String>,
+    /// Files of a pair that are not yours, by pattern; repeatable.
+    #[arg(long, value_name = "PATTERN", requires = "reference")]
+    system: Vec<String>,
     /// Arguments of the program.
     #[arg(last = true, value_name = "ARGS")]
     args: Vec<String>,
@@ -97,6 +103,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         limits: args.tracing.limits(),
         cflags: args.build.cflags.clone(),
         search: args.tracing.search(),
+        ownership: Ownership { user: args.user.clone(), system: args.system.clone() },
     };
     let mut baseline = match &args.baseline {
         Some(path) if args.write_baseline => Some(Baseline::read_or_empty(path)?),

@@ -37,7 +37,7 @@ pub(super) struct Lines<'d, 'a> {
     pub place: FilePlace,
 }
 
-impl<'a> Lines<'_, 'a> {
+impl Lines<'_, '_> {
     /// The files that the line program names.
     pub fn files(self, files: &mut Files) -> FileTable {
         let Some(program) = &self.unit.line_program else { return Vec::new() };

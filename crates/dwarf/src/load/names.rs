@@ -2,7 +2,7 @@
 //! Rust has modules. The full name is made of the entries around the function's declaration, whichever unit that is in, so
 //! that it is the same in every build of a program.
 
-use super::dies::{All, DieId, children, die, flag, follow, origins, parent, text};
+use super::dies::{All, DieId, attribute, children, die, flag, follow, number, origins, parent, text};
 use gimli::AttributeValue;
 use std::sync::Arc;
 
@@ -57,8 +57,9 @@ fn named(all: All<'_, '_, '_>, id: DieId, depth: u32) -> Option<String> {
         return Some(name);
     }
     let path = origins(all, id).find_map(|o| path(all, o, naming, depth));
-    // Functions without either are not told apart by their parameters: main, and those with C's linkage.
-    let is_overloaded = naming == Naming::Overloads && (path.is_some() || text(all, id, gimli::DW_AT_linkage_name).is_some());
+    // Global functions without either are not told apart by their parameters: main, and those with C's linkage.
+    let is_global = attribute(all, id, gimli::DW_AT_external).is_some();
+    let is_overloaded = naming == Naming::Overloads && (path.is_some() || !is_global || text(all, id, gimli::DW_AT_linkage_name).is_some());
     let parameters = if is_overloaded { parameters(all, declaration) } else { String::new() };
     Some(match path {
         Some(path) => format!("{path}::{name}{parameters}"),
@@ -74,7 +75,7 @@ fn path(all: All<'_, '_, '_>, id: DieId, naming: Naming, depth: u32) -> Option<S
         match die(all, around).entry.tag() {
             gimli::DW_TAG_namespace => names.push(name().unwrap_or_else(|| "(anonymous namespace)".to_owned())),
             gimli::DW_TAG_structure_type | gimli::DW_TAG_enumeration_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
-                names.push(name().unwrap_or_else(|| "(anonymous)".to_owned()));
+                names.push(name().unwrap_or_else(|| unnamed(all, around)));
             }
             // A class inside a function.
             gimli::DW_TAG_subprogram if naming == Naming::Overloads && !names.is_empty() => {
@@ -88,6 +89,12 @@ fn path(all: All<'_, '_, '_>, id: DieId, naming: Naming, depth: u32) -> Option<S
     }
     names.reverse();
     (!names.is_empty()).then(|| names.join("::"))
+}
+
+/// What stands for a type without a name, such as a lambda's: two of them in one function have different places.
+fn unnamed(all: All<'_, '_, '_>, id: DieId) -> String {
+    let place = |name| number(all, id, name).map(|n| format!(":{n}")).unwrap_or_default();
+    format!("(anonymous{}{})", place(gimli::DW_AT_decl_line), place(gimli::DW_AT_decl_column))
 }
 
 /// The types of a function's parameters as C++ names have them.
@@ -136,7 +143,7 @@ fn spell(all: All<'_, '_, '_>, id: Option<DieId>, depth: u32) -> String {
         gimli::DW_TAG_array_type => format!("{} []", inner()),
         gimli::DW_TAG_subroutine_type => format!("{} {}", inner(), parameters(all, id)),
         _ => {
-            let name = text(all, id, gimli::DW_AT_name).unwrap_or_else(|| "(anonymous)".to_owned());
+            let name = text(all, id, gimli::DW_AT_name).unwrap_or_else(|| unnamed(all, id));
             match path(all, id, Naming::Overloads, depth + 1) {
                 Some(path) => format!("{path}::{name}"),
                 None => name,

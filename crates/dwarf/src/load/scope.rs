@@ -184,6 +184,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                 if !with_code(&ranges).is_empty() {
                     let kind = BlockKind::Inlined {
                         name,
+                        decl_file: self.file_of(id, gimli::DW_AT_decl_file),
                         call_file: self.file_of(id, gimli::DW_AT_call_file),
                         call_line: number(self.all, id, gimli::DW_AT_call_line).unwrap_or(0) as u32,
                     };

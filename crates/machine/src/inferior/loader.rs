@@ -27,7 +27,7 @@ impl LibrarySpan {
 }
 
 /// A library whose code is stopped in.
-struct Watched {
+struct Followed {
     span: LibrarySpan,
     is_mapped: bool,
     /// Breakpoints that wait for it.
@@ -40,7 +40,7 @@ struct Watched {
 #[derive(Default)]
 pub(super) struct Loader {
     hook: Option<u64>,
-    watched: Vec<Watched>,
+    followed: Vec<Followed>,
     seen: Vec<LibrarySpan>,
 }
 
@@ -54,7 +54,7 @@ impl Loader {
     pub(super) fn hold_back(&mut self, addresses: &[u64]) -> Vec<u64> {
         let mut now = Vec::with_capacity(addresses.len());
         for &address in addresses {
-            match self.watched.iter_mut().find(|w| w.span.contains(address)) {
+            match self.followed.iter_mut().find(|w| w.span.contains(address)) {
                 Some(library) if !library.is_mapped => library.waiting.push(address),
                 _ => now.push(address),
             }
@@ -64,11 +64,11 @@ impl Loader {
 
     /// The slots for an address: those near its library, if it is in one.
     pub(super) fn slots_near(&mut self, address: u64) -> Option<&mut SlotArea> {
-        self.watched.iter_mut().find(|w| w.span.contains(address))?.slots.as_mut()
+        self.followed.iter_mut().find(|w| w.span.contains(address))?.slots.as_mut()
     }
 
     pub(super) fn areas(&self) -> impl Iterator<Item = &SlotArea> {
-        self.watched.iter().filter_map(|w| w.slots.as_ref())
+        self.followed.iter().filter_map(|w| w.slots.as_ref())
     }
 }
 
@@ -76,8 +76,8 @@ impl Inferior {
     /// Follows the libraries of the program from here on. Breakpoints in those that are named here are kept until the library
     /// is mapped at that place. Without a dynamic linker there is nothing to follow.
     pub fn follow_libraries(&mut self, expected: Vec<LibrarySpan>) -> Result<(), InferiorError> {
-        let watched = |span| Watched { span, is_mapped: false, waiting: Vec::new(), slots: None };
-        self.loader.watched = expected.into_iter().map(watched).collect();
+        let followed = |span| Followed { span, is_mapped: false, waiting: Vec::new(), slots: None };
+        self.loader.followed = expected.into_iter().map(followed).collect();
         let Some(hook) = hook_of(self.pid.as_raw()) else { return Ok(()) };
         self.set_breakpoints(&[hook]).map_err(write_failed)?;
         self.loader.hook = Some(hook);
@@ -97,8 +97,8 @@ impl Inferior {
                 self.loader.seen.push(span.clone());
             }
         }
-        for index in 0..self.loader.watched.len() {
-            let Watched { span, is_mapped, .. } = &self.loader.watched[index];
+        for index in 0..self.loader.followed.len() {
+            let Followed { span, is_mapped, .. } = &self.loader.followed[index];
             let is_there = mapped.iter().any(|m| m.path == span.path && m.start == span.start);
             match (*is_mapped, is_there) {
                 (false, true) => self.library_came(index)?,
@@ -110,23 +110,23 @@ impl Inferior {
     }
 
     fn library_came(&mut self, index: usize) -> Result<(), InferiorError> {
-        if self.loader.watched[index].slots.is_none() {
-            let (start, end) = (self.loader.watched[index].span.start, self.loader.watched[index].span.end);
-            self.loader.watched[index].slots = Some(self.away_from_hook(|this| slot::reserve_far(this, start, end))?);
+        if self.loader.followed[index].slots.is_none() {
+            let (start, end) = (self.loader.followed[index].span.start, self.loader.followed[index].span.end);
+            self.loader.followed[index].slots = Some(self.away_from_hook(|this| slot::reserve_far(this, start, end))?);
         }
-        let library = &mut self.loader.watched[index];
+        let library = &mut self.loader.followed[index];
         library.is_mapped = true;
         let waiting = std::mem::take(&mut library.waiting);
         self.set_breakpoints(&waiting).map_err(write_failed)
     }
 
     fn library_left(&mut self, index: usize) {
-        let span = self.loader.watched[index].span.clone();
+        let span = self.loader.followed[index].span.clone();
         let gone: Vec<u64> = self.breakpoints.keys().copied().filter(|&a| span.contains(a)).collect();
         for address in &gone {
             self.breakpoints.remove(address);
         }
-        let library = &mut self.loader.watched[index];
+        let library = &mut self.loader.followed[index];
         library.is_mapped = false;
         library.waiting = gone;
     }

@@ -126,7 +126,7 @@ impl Facts {
             let (kind, name, call) = match &block.kind {
                 BlockKind::Function => (ScopeKind::Function, Some(Arc::clone(&self.module.function(block.function).name)), None),
                 BlockKind::Lexical => (ScopeKind::Lexical, None, None),
-                BlockKind::Inlined { name, call_file, call_line } => {
+                BlockKind::Inlined { name, call_file, call_line, .. } => {
                     (ScopeKind::Inlined, Some(Arc::clone(name)), call_file.map(|f| self.key(f, *call_line)))
                 }
             };

@@ -6,7 +6,7 @@
 use super::module::Module;
 use crate::{TraceError, TraceRequest};
 use std::path::{Path, PathBuf};
-use trueline_dwarf::{Linkage, Mapped};
+use trueline_dwarf::{DynamicLinks, Mapped};
 use trueline_machine::inferior::{Event, Inferior, LibrarySpan};
 
 /// Directories of the system's own libraries.
@@ -14,7 +14,15 @@ const SYSTEM: [&str; 4] = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"];
 
 /// Libraries that come with the C and C++ compilers: a program that names no other and opens none itself has none of the user's.
 const USUAL: [&str; 10] = [
-    "libc.so.", "libm.so.", "libpthread.so.", "libdl.so.", "librt.so.", "ld-linux", "libgcc_s.so.", "libstdc++.so.", "libatomic.so.",
+    "libc.so.",
+    "libm.so.",
+    "libpthread.so.",
+    "libdl.so.",
+    "librt.so.",
+    "ld-linux",
+    "libgcc_s.so.",
+    "libstdc++.so.",
+    "libatomic.so.",
     "libmvec.so.",
 ];
 
@@ -47,7 +55,7 @@ impl From<&LoadedLibrary> for Mapped {
 
 /// The libraries that the request's program has in one run. How the run ends is of no interest here: whoever traces it says.
 pub fn loaded_libraries(request: &TraceRequest) -> Result<Vec<LoadedLibrary>, TraceError> {
-    let linkage = Linkage::of(&request.binary)?;
+    let linkage = DynamicLinks::of(&request.binary)?;
     let is_usual = |name: &String| USUAL.iter().any(|usual| name.starts_with(usual));
     let is_preloaded = request.launch.env.iter().any(|(name, _)| name == "LD_PRELOAD");
     if !linkage.is_dynamic || (linkage.needed.iter().all(is_usual) && !linkage.opens_libraries && !is_preloaded) {

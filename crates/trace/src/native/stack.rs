@@ -11,6 +11,9 @@ pub(crate) struct Activation {
     pub id: StackId,
     /// Link-time address it returns to.
     pub return_pc: u64,
+    /// Where the activation below it waits: the same address, unless code lies between that is not stopped in; `None` when that
+    /// code cannot be unwound.
+    pub called_from: Option<u64>,
     /// How the program came here from main.
     pub path: PathId,
 }
@@ -56,13 +59,15 @@ impl Stack {
     }
 
     /// Brings the stack up to date with a stop. `returned` is told of each return that happened on the way, after the
-    /// activation is gone. `entered` looks at what the caller left on the stack and is asked at function entries only.
+    /// activation is gone. `entered` looks at what the caller left on the stack and is asked at function entries only. `through`
+    /// finds the innermost of the activations that is still there behind a caller which is none of them, and where it waits.
     pub fn update(
         &mut self,
         module: &Module,
         id: StackId,
         is_entry: bool,
         entered: impl FnOnce() -> Option<Entered>,
+        through: impl FnOnce(&[Activation]) -> Option<(usize, u64)>,
         mut returned: impl FnMut(&Self, u64),
     ) -> Change {
         if let Some(limit) = self.foreign_below {
@@ -103,10 +108,18 @@ impl Stack {
             return Change::Foreign;
         };
         self.leave_siblings(caller, caller_cfa, &mut returned);
+        let mut called_from = Some(to);
+        if self.top().is_some_and(|top| top.id.function != caller) {
+            let found = through(&self.activations);
+            while found.is_some_and(|(depth, _)| self.activations.len() > depth + 1) {
+                self.pop(&mut returned);
+            }
+            called_from = found.map(|f| f.1);
+        }
         self.changes += 1;
         let outer = self.top().map_or_else(PathId::default, |top| top.path);
-        let path = self.paths.call(outer, to, id.function);
-        self.activations.push(Activation { id, return_pc: to, path });
+        let path = self.paths.call(outer, called_from.unwrap_or(to), id.function);
+        self.activations.push(Activation { id, return_pc: to, called_from, path });
         Change::Here
     }
 
@@ -117,7 +130,7 @@ impl Stack {
             && top.id != id
         {
             top.id = id;
-            top.path = self.paths.call(outer, top.return_pc, id.function);
+            top.path = self.paths.call(outer, top.called_from.unwrap_or(top.return_pc), id.function);
         }
     }
 
@@ -142,7 +155,7 @@ impl Stack {
 
     /// A stack with main alone on it.
     pub fn begin(function: FunctionId, cfa: u64, return_pc: u64) -> Self {
-        let main = Activation { id: StackId { cfa, function }, return_pc, path: PathId::default() };
+        let main = Activation { id: StackId { cfa, function }, return_pc, called_from: Some(return_pc), path: PathId::default() };
         Self { activations: vec![main], changes: 0, paths: Paths::default(), foreign_below: None }
     }
 }

@@ -9,13 +9,13 @@ use super::eval::Machine;
 use super::frame::{Frame as Machinery, RSP, Registers};
 use super::glide::{Glide, Met, Moves, Terrain};
 use super::libraries;
-use super::module::{BlockKind, FunctionId, Module, VarId};
+use super::module::{BlockKind, Function, FunctionId, Module, VarId};
 use super::path::PathId;
 use super::policy::gdb::GdbStepper;
 use super::policy::lldb::LldbStepper;
 use super::policy::standard::StandardStepper;
 use super::policy::{Position, PositionKind, Shown, StackId, Stepper, Verdict, call_line, has_lost_caller, inlined_at, sites};
-use super::stack::{Change, Entered, Stack};
+use super::stack::{Activation, Change, Entered, Stack};
 use super::tailcall;
 use super::watch::{View, Watch, Windows, visible};
 use crate::{TraceEnd, TraceError, TraceRequest, Vars};
@@ -24,6 +24,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::sync::Arc;
+use trueline_dwarf::is_languages_own;
 use trueline_machine::inferior::{AddressHasher, Event, Inferior, Refusal};
 use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, Policy, Step, StepSink};
 use trueline_toolchain::Permission;
@@ -50,6 +51,9 @@ enum Foresight {
     #[cfg(test)]
     None,
 }
+
+/// Frames between two functions of the user's that are unwound.
+const MOST_BETWEEN: usize = 256;
 
 /// Frames that are kept for the next time, over all backtraces: some 60 MB.
 const MOST_FRAMES: usize = 1 << 20;
@@ -167,9 +171,14 @@ impl<'t> Tracer<'t> {
         let leave = self.return_address().ok_or_else(|| self.bad_program("has no readable stack"))?;
         self.stack = Stack::begin(main, sp.wrapping_add(8), leave.wrapping_sub(bias));
         let first = self.stepper.first_stop(main);
-        let is_user_code = |pc: u64| self.stepper.line_at(pc).is_some_and(|(file, _)| self.user[file.0 as usize]);
+        // By its declaration: the first row of an optimized function may be that of a header whose code was moved there. What has
+        // no row at its entry is a thunk of the compiler's.
+        let is_users = |function: &Function| {
+            let entry = self.stepper.line_at(function.entry());
+            entry.is_some_and(|(file, _)| self.user[function.decl_file.unwrap_or(file).0 as usize])
+        };
         let found = sites::find(self.module, self.stepper.sites(), |pc| {
-            self.module.function_at(pc).is_some_and(|f| is_user_code(self.module.function(f).entry()))
+            self.module.function_at(pc).is_some_and(|f| is_users(self.module.function(f)))
         });
         self.glide = Glide::new(found.returns);
         let mut all = found.all;
@@ -338,6 +347,21 @@ impl<'t> Tracer<'t> {
             let caller_cfa = if site.is_entry { cfa_of_caller(module, &registers, cfa, return_pc) } else { None };
             Some(Entered { return_pc, caller_cfa })
         };
+        let windows = &mut self.windows;
+        let through = |alive: &[Activation]| {
+            let view = View::new(inferior, windows);
+            let machine = Machine { module, bias, memory: &view };
+            let innermost = Machinery::innermost(registers, pc, site.function);
+            let mut frame = &innermost;
+            for _ in 0..MOST_BETWEEN {
+                frame = machine.caller(frame)?;
+                let id = StackId { cfa: machine.cfa(frame)?, function: frame.function };
+                if let Some(depth) = alive.iter().rposition(|a| a.id == id) {
+                    return Some((depth, frame.pc));
+                }
+            }
+            None
+        };
         let stepper = &mut self.stepper;
         // A return that nobody stopped at still moves the debugger's idea of where it is.
         let returned = |stack: &Stack, to: u64| {
@@ -349,7 +373,7 @@ impl<'t> Tracer<'t> {
                 let _ = stepper.arrive(&position);
             }
         };
-        match self.stack.update(module, id, site.is_entry, entered, returned) {
+        match self.stack.update(module, id, site.is_entry, entered, through, returned) {
             Change::Here => Some(Position { pc, stack: id, caller: self.stack.caller(), kind: PositionKind::Real }),
             Change::Foreign => None,
         }
@@ -414,11 +438,18 @@ impl<'t> Tracer<'t> {
         let here = Some((shown.file, shown.line));
         self.push_frames(pc, shown.hidden, here, top.id.function, &mut frames);
         for pair in self.stack.activations.windows(2).rev() {
-            for (function, after) in tailcall::chain(self.module, pair[1].return_pc, pair[1].id.function) {
-                let call = after.wrapping_sub(1);
-                self.push_frames(call, 0, self.stepper.line_at(call), function, &mut frames);
+            let Some(called_from) = pair[1].called_from else {
+                let function = Arc::clone(&self.module.function(pair[0].id.function).name);
+                frames.push(Frame { function, kind: FrameKind::Real, file: None, line: None });
+                continue;
+            };
+            if called_from == pair[1].return_pc {
+                for (function, after) in tailcall::chain(self.module, called_from, pair[1].id.function) {
+                    let call = after.wrapping_sub(1);
+                    self.push_frames(call, 0, self.stepper.line_at(call), function, &mut frames);
+                }
             }
-            let call = pair[1].return_pc.wrapping_sub(1);
+            let call = called_from.wrapping_sub(1);
             let line = self.stepper.line_at(call);
             self.push_frames(call, 0, line, pair[0].id.function, &mut frames);
         }
@@ -444,7 +475,10 @@ impl<'t> Tracer<'t> {
             line: line.map(|l| Line(l.1)),
         };
         for block in inlined_at(self.module, pc).into_iter().skip(hidden) {
-            if let BlockKind::Inlined { name, .. } = &self.module.block(block).kind {
+            // A header of somebody else's between two functions of the user's has no stop of its own at -O0 and is not shown.
+            if let BlockKind::Inlined { name, decl_file, .. } = &self.module.block(block).kind
+                && (frames.is_empty() || decl_file.is_none_or(|f| self.user[f.0 as usize]))
+            {
                 frames.push(frame(name, FrameKind::Inlined, line));
             }
             if has_lost_caller(self.module, block, pc) {
@@ -515,5 +549,5 @@ fn breakpoint_failed(source: std::io::Error) -> TraceError {
 
 /// Whether a file is the user's: by base name, or any when no names are given.
 pub(super) fn is_user(request: &TraceRequest, file: &FileName) -> bool {
-    request.user_files.is_empty() && !file.as_str().starts_with("/rustc/") || request.user_files.iter().any(|n| n == file.base())
+    !is_languages_own(file) && (request.user_files.is_empty() || request.user_files.iter().any(|n| n == file.base()))
 }
