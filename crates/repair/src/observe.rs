@@ -290,6 +290,38 @@ pub struct OptimizedRun {
     pub visits: BTreeMap<u64, u64>,
 }
 
+/// Registers that a call may have overwritten, whatever this run's callee did: what is still in them is no relation until the
+/// function writes them again. The registers of results are not among them.
+#[derive(Default)]
+struct Leftovers {
+    general: Vec<usize>,
+    vectors: Vec<usize>,
+    before: Option<(u64, [u64; 16], [u128; 16])>,
+}
+
+impl Leftovers {
+    /// Notes the machine before an instruction of the function itself.
+    fn step(&mut self, graph: &Graph, pc: u64, cpu: &Cpu) {
+        if let Some((last, gpr, xmm)) = self.before {
+            if graph.calls.binary_search(&last).is_ok() {
+                (self.general, self.vectors) = (vec![1, 6, 7, 8, 9, 10, 11], (1..16).collect());
+            } else if !(self.general.is_empty() && self.vectors.is_empty()) {
+                let target = graph.instructions.get(&last).map(iced_x86::Instruction::op0_register).unwrap_or_default();
+                let written = trueline_machine::lift::gpr_slice(target).map(|r| usize::from(r.0));
+                let vector = trueline_machine::lift::xmm_number(target).map(usize::from);
+                self.general.retain(|n| cpu.gpr[*n] == gpr[*n] && Some(*n) != written);
+                self.vectors.retain(|n| cpu.xmm[*n] == xmm[*n] && Some(*n) != vector);
+            }
+        }
+        self.before = Some((pc, cpu.gpr, cpu.xmm));
+    }
+
+    /// The registers as a set of bits: the general ones, above them the vector registers.
+    fn bits(&self) -> u32 {
+        self.general.iter().copied().chain(self.vectors.iter().map(|n| 16 + n)).fold(0, |bits, n| bits | 1 << n)
+    }
+}
+
 /// Runs the optimized build: once to count, once to sample.
 pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
     let failed = |reason: String| OptimizedRun {
@@ -319,6 +351,7 @@ pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
     let mut seen: HashMap<u64, u64> = HashMap::new();
     let mut instants = Vec::new();
     let mut states = vec![start.tracker.state];
+    let mut leftovers = Leftovers::default();
     let mut count = 0usize;
     let mut cpu = start;
     let stop = emulate::run(&side.code, &mut cpu, side.function.entry(), RUN_LIMIT, &mut |instant| {
@@ -326,6 +359,7 @@ pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
             return ControlFlow::Continue(());
         }
         let (cpu, pc) = (instant.cpu, instant.pc);
+        leftovers.step(&side.graph, pc, cpu);
         let state = cpu.tracker.state;
         if watch.step(pc, count, &cpu.tracker) {
             states.clear();
@@ -344,7 +378,7 @@ pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
             let low = cpu.gpr[RSP as usize].wrapping_sub(128);
             let words = ((cfa.wrapping_sub(low) / 8) as usize).min(FRAME_WORDS);
             let frame = (1..=words).map_while(|n| cpu.memory.read(cfa.wrapping_sub(8 * n as u64), 8).ok().map(|w| w as u64)).collect();
-            let machine = State { gpr: cpu.gpr, xmm: cpu.xmm, bias: cpu.bias, cfa, frame };
+            let machine = State { gpr: cpu.gpr, xmm: cpu.xmm, bias: cpu.bias, cfa, frame, leftover: leftovers.bits() };
             let place = watch.active.last().map(|(_, instance)| (*instance, watch.instances[*instance].arrivals.len() - 1));
             instants.push(Instant { pc, machine, states: states.clone(), place, entered: watch.instances.len() });
         }

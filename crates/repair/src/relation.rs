@@ -59,11 +59,22 @@ pub struct State {
     pub cfa: u64,
     /// Words of the frame from `cfa - 8` downwards.
     pub frame: Vec<u64>,
+    /// Registers that hold what a callee happened to leave there, by bit: the general ones, above them the vector registers. They
+    /// can be read, and are no part of a relation.
+    pub leftover: u32,
 }
 
 impl State {
+    /// True when a register, by its bit, holds what means something.
+    fn means(&self, bit: u8) -> bool {
+        self.leftover & 1 << bit == 0
+    }
+
     /// The value of a source, signed.
     pub fn value(&self, source: Source) -> Option<i128> {
+        if let Source::Register(n) | Source::Half(n) = source {
+            self.means(n).then_some(())?;
+        }
         Some(match source {
             Source::Register(n) => i128::from(self.gpr[n as usize] as i64),
             Source::Half(n) => i128::from(self.gpr[n as usize] as i32),
@@ -130,7 +141,7 @@ impl Relation {
     pub fn evaluate(&self, state: &State, size: u64) -> Option<u64> {
         let bits = match self {
             Self::Affine(a) => a.evaluate(state)? as u64,
-            Self::Vector(n) => state.xmm[*n as usize] as u64,
+            Self::Vector(n) => Some(state.xmm[*n as usize] as u64).filter(|_| state.means(16 + n))?,
             Self::Bits(b) => *b,
         };
         Some(truncate(bits, size))

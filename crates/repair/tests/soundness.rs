@@ -206,3 +206,22 @@ int main(int argc, char **argv) { (void)argv; int s = 0; for (int i = 0; i < 9; 
         );
     }
 }
+
+#[test]
+fn what_a_callee_happens_to_leave_in_a_register_is_no_relation() {
+    let source = "int out[4];
+__attribute__((noinline)) static void g(int x) { out[0] = x; }
+__attribute__((noinline)) void f(int k, int d) {
+  g(k + d);
+  out[1] = k;
+  g(k);
+  out[2] = 5;
+}
+int main(void) { for (int i = 3; i < 40; i += 2) f(i * 3, i); return out[1] & 1; }\n";
+    // A callee may overwrite the register that `d` was passed in, even if this one does not.
+    for (build, f) in repaired(source) {
+        for l in f.locations.iter().filter(|l| l.label == Label::Validated && l.variable == "d") {
+            assert!(!l.relation.contains("rsi"), "{build}: d = {} at {:#x}", l.relation, l.low);
+        }
+    }
+}

@@ -42,7 +42,7 @@ fn relation() -> impl Strategy<Value = Relation> {
 }
 
 fn state(cpu: &Cpu) -> State {
-    State { gpr: cpu.gpr, xmm: [0; 16], bias: 0, cfa: 0, frame: Vec::new() }
+    State { gpr: cpu.gpr, xmm: [0; 16], bias: 0, cfa: 0, frame: Vec::new(), leftover: 0 }
 }
 
 proptest! {
