@@ -84,9 +84,9 @@ fn stays_right(cc: &str) {
 }
 
 #[test]
-fn without_variations_luck_is_taken_for_truth() {
+fn what_rests_on_the_programs_own_input_alone_is_not_wrong_elsewhere() {
     if let Some((wrong, _)) = wrong_elsewhere("gcc", 0) {
-        assert!(!wrong.is_empty(), "these kernels no longer tell luck from truth");
+        assert!(wrong.is_empty(), "too little was taken for enough: {}", wrong.join("\n"));
     }
 }
 
