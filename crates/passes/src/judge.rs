@@ -6,6 +6,7 @@ use crate::observation::{LocationId, Locations};
 use crate::pairs::{Manipulation, UpdatePair, find_pairs};
 use crate::provenance::{Provenance, bearers, locations_before};
 use crate::rules::{self, Rule};
+use crate::transfer::Transfers;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -108,9 +109,15 @@ pub fn judge(history: &History<'_>) -> Vec<Verdict> {
     let new_flows: Vec<Flow> = history.run.after.iter().map(new_flow).collect();
     let mut functions: HashMap<usize, Function<'_>> = HashMap::new();
     let mut verdicts = Vec::new();
-    for pair in find_pairs(history) {
+    let pairs = find_pairs(history);
+    let transfers = Transfers::of(history, &pairs);
+    for pair in pairs {
         let place = history.life(pair.destination).after.expect("pairs have living destinations");
         let at = history.run.after[place.function].at;
+        if let Some(verdict) = transfers.judge(history, &pair) {
+            verdicts.push(verdict);
+            continue;
+        }
         let Some(before) = history.run.before.iter().position(|f| f.at == at) else { continue };
         let function = functions.entry(place.function).or_insert_with(|| Function {
             before,
@@ -126,8 +133,8 @@ pub fn judge(history: &History<'_>) -> Vec<Verdict> {
 
 fn judge_pair(history: &History<'_>, provenance: &Provenance, f: &mut Function<'_>, pair: UpdatePair, place: Place) -> Option<Verdict> {
     let has_line = |id: &InstId| history.life(*id).location_before.is_some_and(|l| history.locations.get(l).line != 0);
-    // Sources of another function (inlining, outlining) have no paths in common with the destination, and
-    // code that is never reached has no paths at all.
+    // Sources of other functions than the destination's are judged by their transfer, and code that is never reached has
+    // no paths at all.
     let comparable = |id: &InstId| {
         let place = history.life(*id).before.expect("sources are originals");
         place.function == f.before && f.old_flow.is_reachable(place.block)
@@ -225,7 +232,12 @@ fn observe(history: &History<'_>, destination: InstId, located: &[InstId]) -> Op
     }
 }
 
-fn error_kind(locations: &Locations, expected: Operation, observed: Operation, location: Option<LocationId>) -> Option<ErrorKind> {
+pub(crate) fn error_kind(
+    locations: &Locations,
+    expected: Operation,
+    observed: Operation,
+    location: Option<LocationId>,
+) -> Option<ErrorKind> {
     let has_line = location.is_some_and(|l| locations.get(l).line != 0);
     match (expected, observed) {
         (Operation::Drop, _) => has_line.then_some(ErrorKind::Incorrect),

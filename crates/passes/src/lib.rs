@@ -29,6 +29,7 @@ pub mod rules;
 pub mod runner;
 pub mod site;
 mod skeleton;
+mod transfer;
 pub mod variables;
 
 pub use batch::Batch;

@@ -51,12 +51,19 @@ pub const SEXT: u8 = 32;
 pub const PTRTOINT: u8 = 39;
 /// `bitcast`, the last of the casts that keep the bits.
 pub const BITCAST: u8 = 41;
+/// `addrspacecast`.
+pub const ADDRSPACECAST: u8 = 60;
 /// `icmp`.
 pub const ICMP: u8 = 42;
 
 /// Whether it calls something.
 pub fn is_call(opcode: u8) -> bool {
     matches!(opcode, CALL | INVOKE | CALLBR)
+}
+
+/// Whether it gives one value in another type.
+pub fn is_conversion(opcode: u8) -> bool {
+    matches!(opcode, TRUNC..=BITCAST | ADDRSPACECAST)
 }
 
 /// The mnemonic.

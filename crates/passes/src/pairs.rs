@@ -9,7 +9,7 @@ use crate::opcode;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use trueline_llvm_hook::wire::FunctionRecord;
+use trueline_llvm_hook::wire::{FunctionRecord, InstructionRecord};
 
 /// What was done to the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
@@ -58,7 +58,8 @@ pub fn find_pairs(history: &History<'_>) -> Vec<UpdatePair> {
         let (manipulation, mut sources, stack) = match life.birth {
             Birth::Original => {
                 let Some(stack) = moved(history, life) else { continue };
-                if life.before.zip(life.after).is_some_and(|(before, after)| folded(history, before, after)) {
+                let whole = |(before, after)| folded(history, before, after) && !crossed(history, before, after);
+                if life.before.zip(life.after).is_some_and(whole) {
                     continue;
                 }
                 let sources = std::iter::once(destination).chain(from_replaced()).collect::<Vec<_>>();
@@ -96,6 +97,9 @@ pub fn find_pairs(history: &History<'_>) -> Vec<UpdatePair> {
 /// show, by splicing into a block that was there before. Moving within a block changes no path.
 fn moved(history: &History<'_>, life: &Life) -> Option<StackId> {
     let (before, after) = (life.before?, life.after?);
+    if crossed(history, before, after) {
+        return Some(life.moved.unwrap_or_default());
+    }
     let (from, to) = (history.block_before(before), history.block_after(after));
     let is_new = history.new_blocks.contains(&to);
     if from == to && !is_new {
@@ -106,6 +110,11 @@ fn moved(history: &History<'_>, life: &Life) -> Option<StackId> {
     }
     let was_there = !is_new && history.run.before[before.function].blocks.iter().any(|b| b.at == to);
     (was_there && !folded(history, before, after)).then_some(StackId(0))
+}
+
+/// Whether an instruction went to another function, as outliners move whole blocks.
+fn crossed(history: &History<'_>, before: Place, after: Place) -> bool {
+    history.run.before[before.function].at != history.run.after[after.function].at
 }
 
 /// Whether a block was folded into another as a whole: its terminator came along and ends that one now.
@@ -140,33 +149,74 @@ fn replaced_terminators(history: &History<'_>) -> HashMap<InstId, InstId> {
     found
 }
 
-/// Created instructions by the one original instruction whose place they took as an operand of surviving
-/// users, where nothing uses that instruction any more.
+/// Created instructions by the one original instruction whose place they took as an operand of the same users, where
+/// nothing uses that instruction any more. A user counts as the same when it stayed, and when it was itself made or copied
+/// for one that it took the place of: whole chains of addresses are made anew that way. A conversion may use the value that
+/// it stands for.
 fn rewritten_operands(history: &History<'_>) -> HashMap<InstId, InstId> {
-    let mut used: HashSet<InstId> = HashSet::new();
-    let mut took: HashMap<InstId, HashSet<InstId>> = HashMap::new();
-    for inst in history.run.after.iter().flat_map(|f| &f.blocks).flat_map(|b| &b.instructions) {
+    let after = || history.run.after.iter().flat_map(|f| &f.blocks).flat_map(|b| &b.instructions);
+    let mut users: HashMap<InstId, HashSet<InstId>> = HashMap::new();
+    for inst in after() {
         let user = history.after_ids[&inst.at];
-        // A user that was moved is another use of its operands, not the same use of another value.
-        let stayed = moved(history, history.life(user)).is_none();
-        let earlier = history.record_before(user).filter(|e| stayed && e.operands.len() == inst.operands.len());
-        for (index, operand) in inst.operands.iter().enumerate() {
-            let Some(now) = history.after_ids.get(operand) else { continue };
-            used.insert(*now);
-            let then = earlier.and_then(|e| history.before_ids.get(&e.operands[index]));
-            let created = matches!(history.life(*now).birth, Birth::Created(_));
-            let is_phi = history.record_after(*now).is_some_and(|r| r.opcode == opcode::PHI);
-            if let (Some(then), true, false) = (then, created, is_phi)
-                && then != now
-            {
-                took.entry(*now).or_default().insert(*then);
-            }
+        for operand in inst.operands.iter().filter_map(|o| history.after_ids.get(o)) {
+            users.entry(*operand).or_default().insert(user);
         }
     }
-    took.into_iter()
-        .filter_map(|(new, old)| match old.into_iter().collect::<Vec<_>>().as_slice() {
-            [one] if !used.contains(one) => Some((new, *one)),
-            _ => None,
-        })
-        .collect()
+    let mut found: HashMap<InstId, InstId> = HashMap::new();
+    loop {
+        let mut took: HashMap<InstId, HashSet<InstId>> = HashMap::new();
+        for inst in after() {
+            let user = history.after_ids[&inst.at];
+            let Some(earlier) = earlier_user(history, user, &found) else { continue };
+            for (operand, then) in inst.operands.iter().zip(&earlier.operands) {
+                let (Some(now), Some(then)) = (history.after_ids.get(operand), history.before_ids.get(then)) else { continue };
+                let created = matches!(history.life(*now).birth, Birth::Created(_));
+                let is_phi = history.record_after(*now).is_some_and(|r| r.opcode == opcode::PHI);
+                if created && !is_phi && then != now {
+                    took.entry(*now).or_default().insert(*then);
+                }
+            }
+        }
+        let is_conversion = |id: InstId| history.record_after(id).is_some_and(|r| opcode::is_conversion(r.opcode));
+        let alone = |new: InstId, old: InstId| {
+            let left = users.get(&old).into_iter().flatten();
+            left.filter(|user| !(is_conversion(new) && **user == new)).count() == 0
+        };
+        let known = found.len();
+        for (new, old) in took {
+            if let (1, Some(one)) = (old.len(), old.iter().next().copied())
+                && alone(new, one)
+            {
+                found.entry(new).or_insert(one);
+            }
+        }
+        if found.len() == known {
+            return found;
+        }
+    }
+}
+
+/// What a user was in front of the pass: itself, or the one that it was copied from or took the place of.
+fn earlier_user<'h>(history: &History<'h>, user: InstId, found: &HashMap<InstId, InstId>) -> Option<&'h InstructionRecord> {
+    let life = history.life(user);
+    let record = match life.birth {
+        // A user that was moved is another use of its operands, not the same use of another value.
+        Birth::Original => history.record_before(user).filter(|_| moved(history, life).is_none()),
+        Birth::Cloned(..) | Birth::Created(_) => {
+            let origin = match (found.get(&user), history.origins(user).as_slice()) {
+                (Some(origin), _) => Some(*origin),
+                (None, [origin]) => Some(*origin),
+                _ => None,
+            };
+            let same_function = |o: &InstId| {
+                let (old, new) = (history.life(*o).before, life.after);
+                old.zip(new).is_some_and(|(o, n)| history.run.before[o.function].at == history.run.after[n.function].at)
+            };
+            // One that still stands beside its copy uses its own operands; the copy's are others.
+            origin.filter(|o| history.life(*o).after.is_none() && same_function(o)).and_then(|o| history.record_before(o))
+        }
+        Birth::Unseen => None,
+    };
+    let now = history.record_after(user)?;
+    record.filter(|r| r.opcode == now.opcode && r.operands.len() == now.operands.len())
 }

@@ -5,6 +5,7 @@ use crate::flow::BlockIndex;
 use crate::history::{Birth, Write};
 use crate::judge::{Case, ErrorKind, Operation};
 use crate::opcode;
+use crate::pairs::Manipulation;
 use serde::Serialize;
 
 /// A reason why a difference between the expected and the observed operation is no error.
@@ -116,11 +117,10 @@ fn dropped_on_purpose(case: &Case<'_, '_>) -> bool {
         Birth::Cloned(from, _) => case.history.life(from).location_before.is_some(),
         Birth::Created(_) | Birth::Unseen => false,
     };
-    // One that was moved or cloned to where it is always executed with its source had nothing to drop.
-    if brought_one {
-        return !in_a_sources_block(case);
-    }
-    writes.contains(&Write::Drop) || writes.last() == Some(&Write::Clear)
+    let took_away = brought_one || writes.contains(&Write::Drop) || writes.last() == Some(&Write::Clear);
+    // The path sets did not ask for a drop, or nothing would be lost. Where the instruction is always executed with its
+    // source there was nothing to drop either, however much on purpose it was.
+    took_away && !in_a_sources_block(case)
 }
 
 fn merge_has_a_line(case: &Case<'_, '_>) -> bool {
@@ -150,7 +150,7 @@ fn in_a_sources_block(case: &Case<'_, '_>) -> bool {
 }
 
 /// Whether every source is where it was, with its location, and still used: its value was not replaced
-/// but wrapped.
+/// but wrapped. A conversion that is the only user left stands for the value in every use.
 fn sources_survive(case: &Case<'_, '_>) -> bool {
     let after = &case.history.run.after[case.place.function];
     let uses = |at: u64| after.blocks.iter().flat_map(|b| &b.instructions).any(|i| i.operands.contains(&at));
@@ -158,6 +158,14 @@ fn sources_survive(case: &Case<'_, '_>) -> bool {
         let life = case.history.life(*source);
         let (Some(before), Some(place)) = (life.before, life.after) else { return false };
         let stayed = case.history.block_before(before) == case.history.block_after(place);
+        let stands_for = || {
+            let destination = case.history.record_after(case.pair.destination);
+            let at = case.history.record_after(*source).map(|r| r.at);
+            let all = after.blocks.iter().flat_map(|b| &b.instructions);
+            let mut users = all.filter(|i| at.is_some_and(|at| i.operands.contains(&at)));
+            destination.is_some_and(|d| opcode::is_conversion(d.opcode) && users.all(|user| user.at == d.at))
+        };
+        let stayed = stayed && !(case.pair.manipulation == Manipulation::Rewrite && stands_for());
         stayed && life.location_after == life.location_before && case.history.record_after(*source).is_some_and(|r| uses(r.at))
     })
 }

@@ -194,15 +194,110 @@ fn equal_instructions_of_two_branches_hoisted_as_one_must_be_merged() {
 }
 
 #[test]
-fn explicit_drops_are_allowed() {
+fn an_explicit_drop_is_allowed_where_the_destination_can_be_executed_without_its_source() {
+    let before = diamond(vec![inst(10, ADD, 1, &[])], vec![], vec![], vec![]);
+    let after = diamond(vec![], vec![inst(10, ADD, None, &[])], vec![], vec![]);
+    let events = vec![event(EventKind::Move, 10, 0), event(EventKind::Drop, 10, 0)];
+    let verdict = only(judged(before, events, after));
+    assert_eq!((verdict.kind, verdict.hidden_by), (Some(ErrorKind::Lost), Some(Rule::ExplicitDrop)));
+}
+
+#[test]
+fn a_drop_that_no_path_asks_for_is_found_however_explicit_it_was() {
+    // In the block of its source.
     let mut events = replaced();
     events.insert(1, event(EventKind::Drop, 20, 0));
-    let verdict = only(judged(straight(inst(10, ADD, 1, &[]), 10), events, straight(inst(20, ADD, None, &[]), 20)));
-    assert_eq!(verdict.hidden_by, Some(Rule::ExplicitDrop));
+    assert!(only(judged(straight(inst(10, ADD, 1, &[]), 10), events, straight(inst(20, ADD, None, &[]), 20))).is_error());
     let mut events = replaced();
     events.extend([event(EventKind::SetLocation, 20, 1001), event(EventKind::ClearLocation, 20, 0)]);
-    let verdict = only(judged(straight(inst(10, ADD, 1, &[]), 10), events, straight(inst(20, ADD, None, &[]), 20)));
-    assert_eq!(verdict.hidden_by, Some(Rule::ExplicitDrop));
+    assert!(only(judged(straight(inst(10, ADD, 1, &[]), 10), events, straight(inst(20, ADD, None, &[]), 20))).is_error());
+    // Moved from the start of a diamond to its end, which is always executed with it.
+    let before = diamond(vec![inst(10, ADD, 1, &[])], vec![], vec![], vec![]);
+    let after = diamond(vec![], vec![], vec![], vec![inst(10, ADD, None, &[])]);
+    let verdict = only(judged(before, vec![event(EventKind::Move, 10, 0), event(EventKind::Drop, 10, 0)], after));
+    assert_eq!((verdict.expected, verdict.is_error()), (Operation::Preserve, true));
+}
+
+#[test]
+fn both_edges_of_a_condition_that_was_constant_before_the_pass_count() {
+    let decided = |mut blocks: Vec<BlockRecord>| {
+        blocks[0].decided = 101;
+        blocks
+    };
+    let before = decided(diamond(vec![], vec![inst(10, ADD, 1, &[])], vec![], vec![]));
+    let hoisted = diamond(vec![inst(10, ADD, 1, &[])], vec![], vec![], vec![]);
+    let given = only(judged(before, vec![event(EventKind::Move, 10, 0)], decided(hoisted.clone())));
+    assert_eq!((given.expected, given.is_error()), (Operation::Drop, true), "the test's constant is not the program's");
+    // A condition that the pass itself found to be constant is another matter: the other edge is never taken.
+    let before = diamond(vec![], vec![inst(10, ADD, 1, &[])], vec![], vec![]);
+    assert!(only(judged(before, vec![event(EventKind::Move, 10, 0)], decided(hoisted))).kind.is_none());
+}
+
+#[test]
+fn a_chain_of_values_made_anew_is_followed_from_its_last_user_back() {
+    // store(13) uses 12, 12 uses 11; both are made anew, in other types, and only the store's operand is set.
+    let chain = |first: InstructionRecord, second: InstructionRecord, last: u64| {
+        vec![block(100, &[], vec![inst(10, ADD, 1, &[]), first, second, inst(13, ADD, 4, &[last]), inst(14, BR, 5, &[])])]
+    };
+    let before = chain(inst(11, ADD, 2, &[10]), inst(12, ADD, 3, &[11]), 12);
+    let after = chain(inst(21, ADD, None, &[10]), inst(22, ADD, 3, &[21]), 22);
+    let events = vec![
+        event(EventKind::Create, 21, 0),
+        event(EventKind::Create, 22, 0),
+        event(EventKind::Death, 12, 0),
+        event(EventKind::Death, 11, 0),
+    ];
+    let verdicts = judged(before, events, after);
+    let wrong: Vec<_> = verdicts.iter().filter(|v| v.is_error()).collect();
+    assert_eq!((verdicts.len(), wrong.len()), (2, 1), "{verdicts:#?}");
+    assert_eq!((wrong[0].pair.manipulation, wrong[0].expected), (Manipulation::Rewrite, Operation::Preserve));
+}
+
+#[test]
+fn a_conversion_that_every_use_goes_through_stands_for_its_value() {
+    const ADDRSPACECAST: u8 = 60;
+    let before = straight(inst(10, ADD, 1, &[]), 10);
+    let cast = |location: Option<u32>| {
+        vec![block(
+            100,
+            &[],
+            vec![inst(10, ADD, 1, &[]), inst(20, ADDRSPACECAST, location, &[10]), inst(11, ADD, 2, &[20]), inst(12, BR, 3, &[])],
+        )]
+    };
+    let events = || vec![event(EventKind::Create, 20, 0)];
+    assert!(only(judged(before.clone(), events(), cast(None))).is_error());
+    assert!(only(judged(before, events(), cast(Some(1)))).kind.is_none());
+}
+
+/// A callee at 2 with an instruction on line 1 and a return, and a caller at 1.
+fn inlined(location: Option<u32>) -> Vec<Verdict> {
+    let functions = |caller: Vec<InstructionRecord>| {
+        let callee = vec![inst(30, ADD, 1, &[]), inst(31, ADD, 2, &[]), inst(32, BR, 3, &[])];
+        let of = |at: u64, block_at: u64, list: Vec<InstructionRecord>| {
+            Arc::new(FunctionRecord {
+                at,
+                name: format!("f{at}"),
+                blocks: vec![Arc::new(block(block_at, &[], list))],
+                ..Default::default()
+            })
+        };
+        vec![of(1, 100, caller), of(2, 200, callee)]
+    };
+    let before = functions(vec![inst(10, CALL, 9, &[]), inst(11, BR, 10, &[])]);
+    let after = functions(vec![inst(20, ADD, location, &[]), inst(21, ADD, 2, &[]), inst(11, BR, 10, &[])]);
+    let events = vec![event(EventKind::Clone, 20, 30), event(EventKind::Clone, 21, 31), event(EventKind::Death, 10, 0)];
+    let run = PassRun { pass: "InlinerPass".into(), unit: String::new(), before, after, events, number: 1 };
+    let locations = locations();
+    judge(&History::follow(&run, &locations))
+}
+
+#[test]
+fn a_line_that_is_lost_on_the_way_to_another_function_is_found() {
+    assert!(inlined(Some(1)).iter().all(|v| v.kind.is_none()));
+    let verdicts = inlined(None);
+    let wrong: Vec<_> = verdicts.iter().filter(|v| v.is_error()).collect();
+    assert_eq!((verdicts.len(), wrong.len()), (2, 1), "{verdicts:#?}");
+    assert_eq!((wrong[0].kind, wrong[0].expected), (Some(ErrorKind::Lost), Operation::Preserve));
 }
 
 #[test]
