@@ -2,11 +2,10 @@
 
 use crate::explainer::Explained;
 use crate::isolation;
-use crate::update::Update;
+use crate::update::{Update, WrongUpdate};
 use schemars::JsonSchema;
 use serde::Serialize;
 use trueline_model::{BlamedPass, Explanation, ExplanationState, Fault, KnownAs, Verdict};
-use trueline_passes::UpdateError;
 use trueline_triage::{Attribution, entry_text};
 
 /// What `trueline triage --json` prints.
@@ -16,7 +15,7 @@ pub struct TriageDocument<'a> {
     /// `trueline.triage/2`.
     schema: &'static str,
     /// The findings, explained.
-    findings: Vec<Explanation<UpdateError>>,
+    findings: Vec<Explanation<WrongUpdate>>,
     /// What else there is to say.
     notes: &'a [String],
 }
@@ -45,7 +44,7 @@ fn blamed(attribution: &Attribution) -> BlamedPass {
 
 impl Explained {
     /// What was found out, as documents have it.
-    pub fn explanation(&self) -> Explanation<UpdateError> {
+    pub fn explanation(&self) -> Explanation<WrongUpdate> {
         let case = &self.case;
         // A debugger that misreads right debug information is the whole answer; no pass did it.
         let is_compilers = self.verdict.as_ref().is_none_or(|(v, _)| *v != Verdict::Debugger);

@@ -27,5 +27,5 @@ pub use failure::{FailingCase, FailureScope, FailureSearch, SwitchJudge, find_ca
 pub use isolation::{command_for_file, files, is_settled};
 pub use judge::{FaultProbe, Judge, Judged, Looking, Shown, Sought, check_options};
 pub use readers::{BuildReaders, ProgramReaders, Question, Readers, is_confirmed, verdict};
-pub use update::Update;
+pub use update::{Update, WrongUpdate};
 pub use versions::Versions;

@@ -1,94 +1,113 @@
 //! The wrong update inside a guilty pass of clang: the pass is watched at the very execution that the bisection
-//! found, on the very program, and what it did to locations is told with the missing update.
+//! found, on the very program, and what it did to locations and variables is told with the missing update. Machine passes
+//! are read from the text that clang prints of them.
 
 use crate::explainer::FindingCase;
+use serde::Serialize;
 use std::fmt::Write as _;
-use trueline_model::{CompilerKind, Fault, Invariant, Language, PassRole, Violation, WatchState, WatchedUpdates};
-use trueline_passes::{Execution, UpdateError, Watched, analyze_execution};
+use trueline_model::{CompilerKind, Fault, Language, PassRole, Violation, WatchState, WatchedUpdates};
+use trueline_passes::{Execution, UpdateError, VariableError, Watched, analyze_execution};
 use trueline_toolchain::Scratch;
 use trueline_triage::Attribution;
+
+/// A wrong update of a location or of a variable.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum WrongUpdate {
+    /// Of an instruction's location.
+    Location(UpdateError),
+    /// Of what describes a variable.
+    Variable(VariableError),
+}
 
 /// What watching the guilty pass showed about one violation.
 #[derive(Clone, Debug)]
 pub struct Update {
-    /// What was seen.
-    pub watched: Watched,
-    /// How many of the errors, which stand first, are about the violated line.
+    /// How far the pass could be watched.
+    pub state: WatchState,
+    /// One sentence on what was seen.
+    pub summary: String,
+    /// The wrong updates, those about the violated line or variable first.
+    pub errors: Vec<WrongUpdate>,
+    /// How many of the errors, which stand first, are about the violated line or variable.
     pub on_the_line: usize,
 }
 
-/// Watches the pass behind a violation. `None` for what no location update can explain: other compilers, faults
-/// that are no violations of lines, frames or scopes, and answers that name no single pass.
+/// Watches the pass behind a violation. `None` for what no update of debug information can explain: other compilers,
+/// faults that are no violations, and answers that name no single pass.
 pub fn watch(case: &FindingCase, attribution: &Attribution) -> Option<Update> {
     let Fault::Violation(violation) = &case.fault else { return None };
-    let of_locations = matches!(violation.invariant(), Invariant::Line | Invariant::Backtrace | Invariant::Scope);
     let of_clang = case.compiler.id.kind == CompilerKind::Clang && case.program.language == Language::C;
-    if !of_locations || !of_clang || !matches!(attribution.role, PassRole::Guilty | PassRole::Enabling) {
+    if !of_clang || !matches!(attribution.role, PassRole::Guilty | PassRole::Enabling) {
         return None;
     }
     let (pass, number) = (attribution.name.as_ref()?, attribution.execution?);
-    let watched = watch_execution(case, &pass.0, number).unwrap_or_else(Watched::Unwatched);
+    let function = attribution.function.as_deref();
+    let watched = watch_execution(case, &pass.0, number, function).unwrap_or_else(Watched::Unwatched);
     Some(Update::of(watched, violation))
 }
 
-fn watch_execution(case: &FindingCase, pass: &str, number: u64) -> Result<Watched, String> {
+fn watch_execution(case: &FindingCase, pass: &str, number: u64, function: Option<&str>) -> Result<Watched, String> {
     let scratch = Scratch::new().map_err(|e| format!("no scratch directory: {e}"))?;
     let source = scratch.write(&case.program.name, &case.program.source).map_err(|e| format!("cannot write the program: {e}"))?;
-    let execution = Execution { compiler: &case.compiler, source: &source, opt: case.opt, cflags: &case.program.cflags, pass, number };
+    let (compiler, cflags) = (&case.compiler, case.program.cflags.as_slice());
+    let execution = Execution { compiler, source: &source, opt: case.opt, cflags, pass, number, function };
     analyze_execution(&execution).map_err(|e| e.to_string())
 }
 
+impl WrongUpdate {
+    /// Whether it is about the line or the variable that is violated.
+    fn concerns(&self, violation: &Violation) -> bool {
+        match self {
+            WrongUpdate::Location(e) => e.srcs.iter().chain([&e.dst]).any(|i| i.line == Some(violation.line.0)),
+            WrongUpdate::Variable(e) => violation.variable().is_some_and(|name| **name == *e.variable),
+        }
+    }
+
+    /// Whether LLVM's guide allows it, so that it counts only where it explains the fault.
+    fn is_allowed(&self) -> bool {
+        matches!(self, WrongUpdate::Variable(e) if e.hidden_by.is_some())
+    }
+}
+
 impl Update {
-    /// Puts the errors about the violated line first.
-    fn of(mut watched: Watched, violation: &Violation) -> Self {
-        let mut on_the_line = 0;
-        if let Watched::Judged { errors, .. } = &mut watched {
-            let concerns = |e: &UpdateError| e.srcs.iter().chain([&e.dst]).any(|i| i.line == Some(violation.line.0));
-            errors.sort_by_key(|e| !concerns(e));
-            on_the_line = errors.iter().filter(|e| concerns(e)).count();
-        }
-        Self { watched, on_the_line }
-    }
-
-    /// One sentence on what was seen.
-    fn sentence(&self) -> String {
-        match &self.watched {
-            Watched::CodeGeneration => {
-                "the pass belongs to code generation, which the hooks on LLVM's IR do not see: no update can be named".to_owned()
+    /// Puts the errors about the violated line or variable first.
+    fn of(watched: Watched, violation: &Violation) -> Self {
+        let (state, pairs, mut errors) = match watched {
+            Watched::CodeGeneration(reason) => {
+                let summary = format!("the pass belongs to code generation, and no update can be named: {reason}");
+                return Self { state: WatchState::CodeGeneration, summary, errors: Vec::new(), on_the_line: 0 };
             }
-            Watched::Unwatched(reason) => format!("the pass could not be watched: {reason}"),
-            Watched::Judged { pairs: 0, .. } => {
-                "this execution created, moved or replaced nothing that had a location to hand on; the fault arises otherwise".to_owned()
+            Watched::Unwatched(reason) => {
+                let summary = format!("the pass could not be watched: {reason}");
+                return Self { state: WatchState::Unwatched, summary, errors: Vec::new(), on_the_line: 0 };
             }
-            Watched::Judged { pairs, errors } if errors.is_empty() => {
-                format!("all {pairs} updates of locations in this execution are what control flow asks for; the fault arises otherwise")
+            Watched::Judged { pairs, errors, variables } => {
+                let all = errors.into_iter().map(WrongUpdate::Location).chain(variables.into_iter().map(WrongUpdate::Variable));
+                (WatchState::Watched, pairs, all.collect::<Vec<_>>())
             }
-            Watched::Judged { pairs, errors } => {
-                let wrong: usize = errors.iter().map(|e| e.instances).sum();
-                let line = match self.on_the_line {
-                    0 => "none of them carries the violated line itself".to_owned(),
-                    n if n == errors.len() => "all about the violated line".to_owned(),
-                    n => format!("{n} of the {} places about the violated line", errors.len()),
-                };
-                format!("{wrong} of the {pairs} updates of locations in this execution are wrong, {line}")
-            }
-        }
-    }
-
-    fn errors(&self) -> &[UpdateError] {
-        match &self.watched {
-            Watched::Judged { errors, .. } => errors,
-            _ => &[],
-        }
+        };
+        // Of no variable, a violation is of lines, frames or scopes, which descriptions of variables do not explain.
+        errors.retain(|e| violation.variable().is_some() || matches!(e, WrongUpdate::Location(_)));
+        // What LLVM permits itself is told only where it is what the violation shows.
+        errors.retain(|e| !e.is_allowed() || (violation.variable().is_some() && e.concerns(violation)));
+        errors.sort_by_key(|e| (!e.concerns(violation), e.is_allowed()));
+        let on_the_line = errors.iter().filter(|e| e.concerns(violation)).count();
+        let summary = summarize(pairs, &errors, on_the_line, violation);
+        Self { state, summary, errors, on_the_line }
     }
 
     /// For people: a line on what was seen and a block per wrong update.
     pub fn text(&self) -> Vec<String> {
-        let mut lines = vec![self.sentence()];
-        for error in self.errors() {
-            lines.push(summary(error));
-            lines.push(format!("  at {}", error.site.chain.join(" → ")));
-            lines.push(format!("  {}", error.skeleton));
+        let mut lines = vec![self.summary.clone()];
+        for error in &self.errors {
+            let (title, site, skeleton) = match error {
+                WrongUpdate::Location(e) => (location_title(e), &e.site, &e.skeleton),
+                WrongUpdate::Variable(e) => (variable_title(e), &e.site, &e.skeleton),
+            };
+            lines.push(title);
+            lines.push(format!("  at {}", site.chain.join(" → ")));
+            lines.push(format!("  {skeleton}"));
         }
         lines
     }
@@ -96,38 +115,95 @@ impl Update {
     /// For a bug draft.
     pub fn markdown(&self) -> String {
         let mut text = String::new();
-        let mut sentence = self.sentence();
+        let mut sentence = self.summary.clone();
         if let Some(first) = sentence.get_mut(0..1) {
             first.make_ascii_uppercase();
         }
         let _ = writeln!(text, "{sentence}.");
-        for error in self.errors() {
-            let _ = writeln!(text, "\n- **{}**", summary(error));
-            let _ = writeln!(text, "  - destination: `{}`", place(&error.dst));
-            for source in &error.srcs {
-                let _ = writeln!(text, "  - source: `{}`", place(source));
+        for error in &self.errors {
+            match error {
+                WrongUpdate::Location(error) => write_location(&mut text, error),
+                WrongUpdate::Variable(error) => write_variable(&mut text, error),
             }
-            if let Some(evidence) = &error.evidence {
-                let _ = writeln!(text, "  - control flow: {}", evidence.sentence());
-            }
-            let _ = writeln!(text, "  - place: `{}`", error.site.chain.join(" → "));
-            let _ = writeln!(text, "  - missing update: `{}`", error.skeleton);
         }
         text
     }
 
     /// For scripts.
-    pub fn seen(&self) -> WatchedUpdates<UpdateError> {
-        let state = match &self.watched {
-            Watched::Judged { .. } => WatchState::Watched,
-            Watched::CodeGeneration => WatchState::CodeGeneration,
-            Watched::Unwatched(_) => WatchState::Unwatched,
-        };
-        WatchedUpdates { state, summary: self.sentence(), on_the_line: self.on_the_line, errors: self.errors().to_vec() }
+    pub fn seen(&self) -> WatchedUpdates<WrongUpdate> {
+        WatchedUpdates { state: self.state, summary: self.summary.clone(), on_the_line: self.on_the_line, errors: self.errors.clone() }
     }
 }
 
-fn summary(error: &UpdateError) -> String {
+/// One sentence on what was seen of a pass that could be watched.
+fn summarize(pairs: usize, errors: &[WrongUpdate], on_the_line: usize, violation: &Violation) -> String {
+    if errors.is_empty() {
+        return match pairs {
+            0 => {
+                "this execution created, moved or replaced nothing that had a location or a variable to hand on; the fault arises otherwise"
+                    .to_owned()
+            }
+            _ => format!(
+                "all {pairs} updates of locations in this execution are what control flow asks for, and no variable is described wrongly; \
+                 the fault arises otherwise"
+            ),
+        };
+    }
+    let subject = if violation.variable().is_some() { "the violated variable" } else { "the violated line" };
+    let share = match on_the_line {
+        0 => format!("none of them about {subject} itself"),
+        n if n == errors.len() => format!("all about {subject}"),
+        n => format!("{n} of the {} places about {subject}", errors.len()),
+    };
+    let wrong: usize = errors.iter().map(|e| if let WrongUpdate::Location(e) = e { e.instances } else { 0 }).sum();
+    let variables = errors.iter().filter(|e| matches!(e, WrongUpdate::Variable(_))).count();
+    let parts =
+        [(wrong, format!("{wrong} of the {pairs} updates of locations")), (variables, format!("{variables} descriptions of variables"))];
+    let parts: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+    format!("{} in this execution are wrong, {share}", parts.join(" and "))
+}
+
+fn write_location(text: &mut String, error: &UpdateError) {
+    let _ = writeln!(text, "\n- **{}**", location_title(error));
+    let _ = writeln!(text, "  - destination: `{}`", place(&error.dst));
+    for source in &error.srcs {
+        let _ = writeln!(text, "  - source: `{}`", place(source));
+    }
+    if let Some(evidence) = &error.evidence {
+        let _ = writeln!(text, "  - control flow: {}", evidence.sentence());
+    }
+    let _ = writeln!(text, "  - place: `{}`", error.site.chain.join(" → "));
+    let _ = writeln!(text, "  - missing update: `{}`", error.skeleton);
+}
+
+fn write_variable(text: &mut String, error: &VariableError) {
+    let _ = writeln!(text, "\n- **{}**", variable_title(error));
+    if let Some(point) = &error.point {
+        let _ = writeln!(text, "  - at: `{}`", place(point));
+    }
+    for (moment, descriptions) in [("before the pass", &error.before), ("after it", &error.after)] {
+        for description in descriptions {
+            let _ = writeln!(text, "  - {moment}: `{description}`");
+        }
+    }
+    let _ = writeln!(text, "  - evidence: {}", error.evidence);
+    if let Some(numbers) = &error.counterexample {
+        let _ = writeln!(text, "  - numbers: {numbers}");
+    }
+    if let Some(rule) = error.hidden_by {
+        let _ = writeln!(text, "  - LLVM permits itself this: {}", rule.reason());
+    }
+    let _ = writeln!(text, "  - place: `{}`", error.site.chain.join(" → "));
+    let _ = writeln!(text, "  - missing update: `{}`", error.skeleton);
+}
+
+fn variable_title(error: &VariableError) -> String {
+    let times = if error.instances > 1 { format!(", {} times", error.instances) } else { String::new() };
+    let kind = format!("{:?}", error.kind).to_lowercase();
+    format!("{kind} description of `{}` (line {}) in `{}`{times}", error.variable, error.line, error.function)
+}
+
+fn location_title(error: &UpdateError) -> String {
     let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
     let times = if error.instances > 1 { format!(", {} times", error.instances) } else { String::new() };
     format!(

@@ -1,13 +1,18 @@
 //! Many files: directories are walked, files run in parallel, what cannot be read is told and passed over.
 
 use crate::report::{FileReport, ProblemKind};
-use crate::runner::{Options, analyze_file};
+use crate::runner::{Options, PassStage, analyze_file};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How the names of files that are looked for end.
-const EXTENSIONS: [&str; 7] = ["ll", "bc", "c", "cpp", "cc", "cxx", "rs"];
+/// How the names of files end that a stage can be tried on.
+fn extensions(stage: PassStage) -> &'static [&'static str] {
+    match stage {
+        PassStage::Optimizer => &["ll", "bc", "c", "cpp", "cc", "cxx", "rs"],
+        PassStage::CodeGeneration => &["ll", "bc", "mir", "c", "cpp", "cc", "cxx"],
+    }
+}
 
 /// Files to analyse, and entries that could not be read.
 #[derive(Debug, Default)]
@@ -19,13 +24,13 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Collects files: those named, and the files of IR, C, C++ and Rust below directories, except those in
+    /// Collects files: those named, and those below directories that the stage can be tried on, except those in
     /// directories called `Inputs`, which tests read but do not run.
-    pub fn collect(inputs: &[PathBuf]) -> Self {
+    pub fn collect(inputs: &[PathBuf], stage: PassStage) -> Self {
         let mut batch = Self::default();
         for input in inputs {
             match std::fs::metadata(input) {
-                Ok(data) if data.is_dir() => batch.walk(input),
+                Ok(data) if data.is_dir() => batch.walk(input, stage),
                 Ok(_) => batch.files.push(input.clone()),
                 Err(error) => batch.unreadable.push((input.clone(), error.to_string())),
             }
@@ -35,7 +40,7 @@ impl Batch {
         batch
     }
 
-    fn walk(&mut self, directory: &Path) {
+    fn walk(&mut self, directory: &Path, stage: PassStage) {
         let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) => return self.unreadable.push((directory.to_owned(), error.to_string())),
@@ -51,8 +56,8 @@ impl Batch {
             // Links are not followed into directories: a link to a parent would never end.
             let is_dir = path.symlink_metadata().is_ok_and(|m| m.is_dir());
             if is_dir && path.file_name().is_some_and(|n| n != "Inputs") {
-                self.walk(&path);
-            } else if !is_dir && path.extension().and_then(|e| e.to_str()).is_some_and(|e| EXTENSIONS.contains(&e)) {
+                self.walk(&path, stage);
+            } else if !is_dir && path.extension().and_then(|e| e.to_str()).is_some_and(|e| extensions(stage).contains(&e)) {
                 self.files.push(path);
             }
         }

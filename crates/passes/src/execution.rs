@@ -2,11 +2,15 @@
 //! finding, stopped by `-opt-bisect-limit` right behind the pass that a bisection found guilty.
 //!
 //! clang is linked with the same libLLVM as `opt`, so the hooks see it as they see `opt`, and the execution is the
-//! very one that the bisection counted. Deliberately absent: any other compiler, and code generation.
+//! very one that the bisection counted. A pass of code generation is read from the text that clang prints of it. Deliberately
+//! absent: any other compiler.
 
+use crate::machine::Codegen;
+use crate::machine::report::for_each_execution;
 use crate::observation::{Observation, ObservationError};
 use crate::report::{Detail, Report, UpdateError, Watch};
 use crate::runner::{SetupError, find_hook};
+use crate::variables::VariableError;
 use std::path::{Path, PathBuf};
 use trueline_model::OptLevel;
 use trueline_toolchain::{Compiler, Limits, Scratch};
@@ -26,6 +30,8 @@ pub struct Execution<'a> {
     pub pass: &'a str,
     /// The number of the execution in the bisection log.
     pub number: u64,
+    /// The function that it ran on, where the log says so.
+    pub function: Option<&'a str>,
 }
 
 /// What watching an execution showed.
@@ -37,9 +43,12 @@ pub enum Watched {
         pairs: usize,
         /// The wrong ones, by place in LLVM.
         errors: Vec<UpdateError>,
+        /// Wrong descriptions of variables, by place in LLVM. Of machine passes also those that a rule allows, last: a fault
+        /// may be one that LLVM permits itself.
+        variables: Vec<VariableError>,
     },
-    /// The pass works on machine code, which the hooks do not see.
-    CodeGeneration,
+    /// The pass works on machine code and could not be read, and why.
+    CodeGeneration(String),
     /// It could not be watched, and why.
     Unwatched(String),
 }
@@ -54,7 +63,7 @@ pub fn is_code_generation(pass: &str) -> bool {
 /// Runs the compiler up to this execution and judges the updates that the pass made in it.
 pub fn analyze_execution(execution: &Execution<'_>) -> Result<Watched, SetupError> {
     if is_code_generation(execution.pass) {
-        return Ok(Watched::CodeGeneration);
+        return Ok(read_machine_pass(execution).unwrap_or_else(Watched::CodeGeneration));
     }
     let hook = find_hook()?;
     Ok(match observe(execution, &hook) {
@@ -63,13 +72,38 @@ pub fn analyze_execution(execution: &Execution<'_>) -> Result<Watched, SetupErro
     })
 }
 
+/// Judges a machine pass by the text of its function in front of and behind it. A pass that runs several times on one function
+/// is judged at each time.
+fn read_machine_pass(execution: &Execution<'_>) -> Result<Watched, String> {
+    let limits = Limits::seconds(120);
+    let codegen =
+        Codegen { compiler: execution.compiler, source: execution.source, opt: execution.opt, cflags: execution.cflags, limits: &limits };
+    let seen = codegen.observe()?;
+    let (mut pairs, mut errors, mut variables, mut runs) = (0, Vec::new(), Vec::new(), 0);
+    let is_it = |dump: &crate::machine::text::MirDump| {
+        dump.title == execution.pass && execution.function.is_none_or(|f| f.trim_matches(['(', ')']) == dump.function.name)
+    };
+    for_each_execution(&seen, is_it, |_, findings| {
+        runs += 1;
+        pairs += findings.pairs;
+        errors.extend(findings.locations.into_iter().filter(|e| e.hidden_by.is_none()));
+        variables.extend(findings.variables);
+    });
+    if runs == 0 {
+        return Err(format!("{} changed nothing that its text shows", execution.pass));
+    }
+    variables.sort_by_key(|v: &VariableError| v.hidden_by.is_some());
+    Ok(Watched::Judged { pairs, errors, variables })
+}
+
 fn observe(execution: &Execution<'_>, hook: &PathBuf) -> Result<Observation, String> {
     let scratch = Scratch::new().map_err(|e| format!("no scratch directory: {e}"))?;
     let events = scratch.join("events");
     let job = execution.compiler.job().arg(execution.opt.flag()).args(["-g", "-w", "-fintegrated-cc1", "-c"]).args(execution.cflags);
     let job = job.args(["-mllvm", &format!("-opt-bisect-limit={}", execution.number)]);
     let job = job.arg(execution.source).arg("-o").arg(scratch.join("a.o"));
-    let job = job.env("LD_PRELOAD", hook).env(trueline_llvm_hook::OUTPUT_VARIABLE, &events).limits(Limits::seconds(60));
+    let job = job.env("LD_PRELOAD", hook).env(trueline_llvm_hook::OUTPUT_VARIABLE, &events);
+    let job = job.env(trueline_llvm_hook::VARIABLES_VARIABLE, "1").limits(Limits::seconds(60));
     let outcome = job.run().map_err(|e| e.to_string())?;
     let name = execution.compiler.id.path.display();
     if !outcome.success() {
@@ -89,8 +123,8 @@ fn judge(mut observation: Observation, execution: &Execution<'_>) -> Watched {
     };
     // A run that manipulated nothing is not among the runs, and an earlier one is not the one asked for.
     observation.runs.retain(|run| run.number == last);
-    let report = Report::of(&observation, Detail { watch: Watch::Locations, ..Detail::default() });
-    Watched::Judged { pairs: report.pairs, errors: report.errors }
+    let report = Report::of(&observation, Detail { watch: Watch::Everything, ..Detail::default() });
+    Watched::Judged { pairs: report.pairs, errors: report.errors, variables: report.variable_errors }
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@
 //! [`judge`] decide which update each needed (2) and compare (3), [`rules`] leave out what LLVM's own
 //! guide allows, [`report`] groups by the place in LLVM.
 //!
-//! Deliberately absent: changing LLVM or the IR, and code generation, whose passes work on another
-//! representation that these hooks do not see.
+//! Code generation works on another representation that the hooks do not see: [`machine`] reads LLVM's own text of it.
+//!
+//! Deliberately absent: changing LLVM or the IR.
 
 mod archive;
 pub mod batch;
@@ -17,6 +18,7 @@ pub mod flow;
 pub mod history;
 pub mod judge;
 pub mod lit;
+pub mod machine;
 pub mod naming;
 pub mod observation;
 pub mod opcode;
@@ -38,5 +40,5 @@ pub use judge::{ErrorKind, Operation};
 pub use pairs::Manipulation;
 pub use report::{Detail, FileReport, Problem, ProblemKind, Report, UpdateError, Watch};
 pub use rules::Rule;
-pub use runner::{Options, SetupError, analyze_file, analyze_module, find_hook};
+pub use runner::{Options, PassStage, SetupError, analyze_file, analyze_module, find_hook};
 pub use variables::{VariableError, VariableErrorKind, VariableRule};

@@ -189,7 +189,7 @@ impl Report {
         report
     }
 
-    fn count_rules<'r>(&mut self, names: impl Iterator<Item = &'r str>) {
+    pub(crate) fn count_rules<'r>(&mut self, names: impl Iterator<Item = &'r str>) {
         names.for_each(|name| *self.by_rule.entry(name.to_owned()).or_default() += 1);
     }
 
@@ -208,7 +208,7 @@ impl Report {
         }
     }
 
-    fn add_variable(&mut self, error: VariableError) {
+    pub(crate) fn add_variable(&mut self, error: VariableError) {
         let list = if error.hidden_by.is_some() { &mut self.variable_hidden } else { &mut self.variable_errors };
         match list.iter_mut().find(|other| other.is_like(&error)) {
             Some(other) => other.instances += error.instances,
@@ -216,7 +216,7 @@ impl Report {
         }
     }
 
-    fn add(&mut self, error: UpdateError) {
+    pub(crate) fn add(&mut self, error: UpdateError) {
         let list = if error.hidden_by.is_some() { &mut self.hidden } else { &mut self.errors };
         let same = |other: &&mut UpdateError| {
             (&other.pass, &other.site.function, other.site.address) == (&error.pass, &error.site.function, error.site.address)

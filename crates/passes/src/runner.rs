@@ -8,9 +8,21 @@ use std::path::{Path, PathBuf};
 use trueline_model::OptLevel;
 use trueline_toolchain::{Exit, Job, Limits, Outcome, Scratch, Tool, find_compiler};
 
+/// Which half of the compiler is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PassStage {
+    /// The passes of `opt`, on IR.
+    #[default]
+    Optimizer,
+    /// Instruction selection and the machine passes behind it.
+    CodeGeneration,
+}
+
 /// How files are analysed.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Which half of the compiler is looked at.
+    pub stage: PassStage,
     /// The `opt` to watch.
     pub opt: Tool,
     /// The hook library.
@@ -65,6 +77,7 @@ pub fn find_hook() -> Result<PathBuf, SetupError> {
 /// Analyses one module with one pipeline: the entry for callers that already know what to run.
 pub fn analyze_module(file: &Path, opt: &Tool, pipeline: &str) -> Result<FileReport, SetupError> {
     let options = Options {
+        stage: PassStage::Optimizer,
         opt: opt.clone(),
         hook: find_hook()?,
         passes: Some(pipeline.to_owned()),
@@ -80,6 +93,9 @@ pub fn analyze_module(file: &Path, opt: &Tool, pipeline: &str) -> Result<FileRep
 
 /// Analyses one file. What goes wrong with it is in the report; other files can go on.
 pub fn analyze_file(file: &Path, options: &Options) -> FileReport {
+    if options.stage == PassStage::CodeGeneration {
+        return crate::machine::analyze_codegen(file, options);
+    }
     let mut report = FileReport::new(file, &format!("{} {}", options.opt.path.display(), options.opt.version));
     let scratch = match Scratch::new() {
         Ok(scratch) => scratch,

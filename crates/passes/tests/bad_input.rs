@@ -7,6 +7,7 @@ use trueline_toolchain::{Job, Limits, Scratch, Tool, ToolKind, find_compiler, fi
 
 fn options(opt: Tool, passes: Option<&str>) -> Options {
     Options {
+        stage: trueline_passes::PassStage::Optimizer,
         opt,
         hook: find_hook().expect("cargo builds the hook library with this crate"),
         passes: passes.map(str::to_owned),
@@ -73,7 +74,7 @@ fn an_entry_that_cannot_be_read_does_not_stop_the_others() {
     let good = scratch.write("good.ll", GOOD).unwrap();
     let gone = scratch.join("gone.ll");
     std::os::unix::fs::symlink("/nowhere/at/all", scratch.join("dangling.ll")).unwrap();
-    let batch = Batch::collect(&[good.parent().unwrap().to_owned(), gone.clone()]);
+    let batch = Batch::collect(&[good.parent().unwrap().to_owned(), gone.clone()], trueline_passes::PassStage::Optimizer);
     let reports = batch.run(&options(opt, Some("instcombine")), |_, _| {});
     let problems = |name: &str| &reports.iter().find(|r| r.file.ends_with(name)).unwrap().problems;
     assert!(problems("good.ll").is_empty());

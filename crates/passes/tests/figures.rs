@@ -8,6 +8,7 @@ use trueline_toolchain::{Limits, Tool, ToolKind, find_tool};
 
 fn options(opt: Tool) -> Options {
     Options {
+        stage: trueline_passes::PassStage::Optimizer,
         opt,
         hook: find_hook().expect("cargo builds the hook library with this crate"),
         passes: None,

@@ -22,6 +22,7 @@ fn watch(opt: &str, file: &str) -> Option<(Vec<VariableError>, usize)> {
         return None;
     };
     let options = Options {
+        stage: trueline_passes::PassStage::Optimizer,
         opt: tool,
         hook: find_hook().expect("cargo builds the hook library with this crate"),
         passes: None,

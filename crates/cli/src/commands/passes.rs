@@ -9,22 +9,28 @@ use std::path::PathBuf;
 use std::time::Instant;
 use trueline_model::OptLevel;
 use trueline_passes::report::InstructionView;
+use trueline_passes::site::Site;
 use trueline_passes::{
-    Batch, Detail, ErrorKind, FileReport, Operation, Options, ProblemKind, UpdateError, VariableError, VariableErrorKind, Watch, find_hook,
-    page,
+    Batch, Detail, ErrorKind, FileReport, Operation, Options, PassStage, ProblemKind, UpdateError, VariableError, VariableErrorKind, Watch,
+    find_hook, page,
 };
 use trueline_toolchain::{Limits, ToolKind, find_tool};
 
 /// Find LLVM passes that update debug locations or variables wrongly, by watching an unmodified `opt`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// LLVM IR (.ll, .bc), lit tests (their RUN lines are followed), C, C++ and Rust files, or directories of these.
+    /// LLVM IR (.ll, .bc), lit tests (their RUN lines are followed), C, C++ and Rust files, or directories of these; with
+    /// --codegen also machine IR (.mir).
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     /// The `opt` to watch: a name or a path. Without it, the plain `opt`, or the newest versioned one.
     #[arg(long, value_name = "OPT")]
     opt_tool: Option<String>,
-    /// Run these passes (in `opt -passes=` syntax) instead of what the file asks for.
+    /// Look at code generation instead: instruction selection and the machine passes, by the compiler's own text of them.
+    #[arg(long)]
+    codegen: bool,
+    /// Run these passes (in `opt -passes=` syntax) instead of what the file asks for; with --codegen, report these machine
+    /// passes only (`machine-sink,branch-folder`).
     #[arg(long, value_name = "PASSES")]
     passes: Option<String>,
     /// The compiler of source files. Without it, the clang of the version of `opt`, or rustc.
@@ -77,6 +83,7 @@ pub struct Document<'a> {
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let options = Options {
+        stage: if args.codegen { PassStage::CodeGeneration } else { PassStage::Optimizer },
         opt: find_tool(ToolKind::Opt, args.opt_tool.as_deref())?,
         hook: find_hook()?,
         passes: args.passes,
@@ -95,7 +102,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         },
         compare_output: args.verify_output,
     };
-    let batch = Batch::collect(&args.inputs);
+    let batch = Batch::collect(&args.inputs, options.stage);
     let terminal = std::io::stderr().is_terminal();
     let reports = batch.run(&options, |done, total| {
         if terminal && total > 1 && started.elapsed().as_secs() >= 2 {
@@ -145,7 +152,11 @@ fn print_reports(reports: &[FileReport], options: &Options, started: Instant) {
         }
     }
     print_totals(reports, options.detail.watch);
-    println!("{} · opt {} · {:.1} s", plural(reports.len(), "file"), options.opt.version, started.elapsed().as_secs_f64());
+    let tool = match options.stage {
+        PassStage::Optimizer => format!("opt {}", options.opt.version),
+        PassStage::CodeGeneration => format!("code generation of LLVM {}", options.opt.major()),
+    };
+    println!("{} · {tool} · {:.1} s", plural(reports.len(), "file"), started.elapsed().as_secs_f64());
     let mut losses: Vec<&String> = reports.iter().flat_map(|r| &r.report.losses).collect();
     losses.sort();
     losses.dedup();
@@ -210,15 +221,8 @@ fn print_error(report: &FileReport, error: &UpdateError) {
     if let Some(evidence) = &error.evidence {
         println!("  evidence     {}", evidence.sentence());
     }
-    println!("  site         {}", error.site.chain.join(" → "));
-    println!("  skeleton     {}", error.skeleton);
-    if let Some(rule) = error.hidden_by {
-        println!("  rule         {}: {} (LLVM's guide: {})", rule.name(), rule.reason(), rule.section());
-    }
-    if error.instances > 1 {
-        println!("  instances    {}", error.instances);
-    }
-    println!();
+    let rule = error.hidden_by.map(|r| (r.name(), r.reason(), r.section()));
+    print_tail(&error.site, &error.skeleton, rule, error.instances);
 }
 
 fn print_variable_error(report: &FileReport, error: &VariableError) {
@@ -241,13 +245,19 @@ fn print_variable_error(report: &FileReport, error: &VariableError) {
     if let Some(numbers) = &error.counterexample {
         println!("  numbers      {numbers}");
     }
-    println!("  site         {}", error.site.chain.join(" → "));
-    println!("  skeleton     {}", error.skeleton);
-    if let Some(rule) = error.hidden_by {
-        println!("  rule         {}: {} (LLVM's guide: {})", rule.name(), rule.reason(), rule.section());
+    let rule = error.hidden_by.map(|r| (r.name(), r.reason(), r.section()));
+    print_tail(&error.site, &error.skeleton, rule, error.instances);
+}
+
+/// Where in LLVM, what is missing, the rule that allows it (name, reason, section of the guide) and how often it happened.
+fn print_tail(site: &Site, skeleton: &str, rule: Option<(&str, &str, &str)>, instances: usize) {
+    println!("  site         {}", site.chain.join(" → "));
+    println!("  skeleton     {skeleton}");
+    if let Some((name, reason, section)) = rule {
+        println!("  rule         {name}: {reason} (LLVM's guide: {section})");
     }
-    if error.instances > 1 {
-        println!("  instances    {}", error.instances);
+    if instances > 1 {
+        println!("  instances    {instances}");
     }
     println!();
 }

@@ -16,11 +16,14 @@ pub enum VariableRule {
     RewrittenInPlace,
     /// The block that assigned the variable was removed as a whole.
     AssignmentRemoved,
+    /// Machine code: nothing that the text shows holds the value any more.
+    ValueGone,
 }
 
 impl VariableRule {
     /// All rules.
-    pub const ALL: [VariableRule; 3] = [VariableRule::SalvageTried, VariableRule::RewrittenInPlace, VariableRule::AssignmentRemoved];
+    pub const ALL: [VariableRule; 4] =
+        [VariableRule::SalvageTried, VariableRule::RewrittenInPlace, VariableRule::AssignmentRemoved, VariableRule::ValueGone];
 
     /// Its name, as `--all` prints it.
     pub fn name(self) -> &'static str {
@@ -28,6 +31,7 @@ impl VariableRule {
             VariableRule::SalvageTried => "salvage-tried",
             VariableRule::RewrittenInPlace => "rewritten-in-place",
             VariableRule::AssignmentRemoved => "assignment-removed",
+            VariableRule::ValueGone => "value-gone",
         }
     }
 
@@ -37,6 +41,7 @@ impl VariableRule {
             VariableRule::SalvageTried | VariableRule::RewrittenInPlace | VariableRule::AssignmentRemoved => {
                 "Deleting an IR-level Instruction"
             }
+            VariableRule::ValueGone => "Variable locations in Instruction Selection and MIR",
         }
     }
 
@@ -50,6 +55,7 @@ impl VariableRule {
                 "the instruction is there and computes something else now, so that describing the variable by it would be wrong"
             }
             VariableRule::AssignmentRemoved => "the block that assigned the variable was removed as a whole, and its description with it",
+            VariableRule::ValueGone => "nothing is seen to hold the value any more, and optimized out is the honest answer",
         }
     }
 }
