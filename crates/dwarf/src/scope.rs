@@ -124,6 +124,8 @@ pub enum BlockKind {
         call_file: Option<FileId>,
         /// The line of the call, 0 when unknown.
         call_line: u32,
+        /// The line that declares the function that was called, 0 when unknown.
+        decl_line: u32,
     },
 }
 

@@ -4,14 +4,14 @@
 //! The tracers are embedded in this crate, so a binary needs no files beside it. Debuggers never read
 //! init files, and never run scripts that the traced binary brings along.
 
-use crate::{TraceEnd, TraceError, TraceRequest, TraceSummary, Vars};
+use crate::{Placement, Placements, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trueline_dwarf::Search;
 use trueline_machine::inferior::Follow;
-use trueline_model::{EngineKind, FileName, Frame, FrameKind, Line, Observation, Step, StepSink, VarKind, Variable};
+use trueline_model::{EngineKind, FileName, Frame, FrameKind, Line, LineKey, Observation, Step, StepSink, VarKind, Variable};
 use trueline_toolchain::{Exit, Job, Launch, Onlooker, Permission, Scratch};
 
 /// Set for the tracer alone; the traced program gets an empty environment.
@@ -274,5 +274,72 @@ pub(crate) fn run(
             let said = outcome.stderr_text().lines().next().unwrap_or("nothing").to_owned();
             Err(TraceError::Debugger { engine, binary, reason: format!("it ended with {exit:?} and said: {said}") })
         }
+    }
+}
+
+#[derive(Serialize)]
+struct PlaceQuestion<'a> {
+    #[serde(flatten)]
+    target: Target<'a>,
+    /// Base name of the file and line.
+    lines: Vec<(&'a str, u32)>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum PlaceRecord {
+    /// The number of the line that was asked about; address, file and line of each place.
+    Places {
+        places: (usize, Vec<(u64, Option<String>, u32)>),
+    },
+    End {
+        end: String,
+    },
+    Error {
+        error: String,
+    },
+}
+
+/// Asks a debugger where it puts breakpoints on lines; the program is not run.
+pub(crate) fn places(
+    engine: EngineKind,
+    tool: &trueline_toolchain::Tool,
+    source: &str,
+    command: impl FnOnce(Job, &Path) -> Job,
+    request: &TraceRequest,
+    lines: &[LineKey],
+) -> Result<Placements, TraceError> {
+    trueline_dwarf::Module::look_for(&request.binary, &request.search)?;
+    let system = |source| TraceError::System { what: "cannot write the tracer to a scratch directory".to_owned(), source };
+    let failed = |reason: String| TraceError::Debugger { engine, binary: request.binary.clone(), reason };
+    let scratch = Scratch::new().map_err(system)?;
+    let target = Target::new(&request.binary, &request.launch, &request.user_files, &request.search, Vars::None)?;
+    let question = PlaceQuestion { target, lines: lines.iter().map(|l| (l.file.base(), l.line.0)).collect() };
+    let config = serde_json::to_string(&question).expect("plain data");
+    let limits = trueline_toolchain::Limits { output: usize::MAX, memory: None, ..request.limits.clone() };
+    let job = tool.job().env(CONFIG, config).limits(limits).confine(request.launch.confinement(Onlooker::Debugger));
+    let (script, job) = install(&scratch, source, job).map_err(system)?;
+    let outcome = command(job, &script).run()?;
+    let mut found = Placements::new();
+    let mut is_over = false;
+    for line in outcome.stdout.split(|&b| b == b'\n').filter(|l| l.first() == Some(&b'{')) {
+        match serde_json::from_slice(line) {
+            Ok(PlaceRecord::Places { places: (number, places) }) => {
+                let Some(key) = lines.get(number) else { continue };
+                let shown = |file: Option<String>, line: u32| {
+                    let file = FileName::new(FileName::new(&file?).base());
+                    (line != 0).then_some(LineKey { file, line: Line(line) })
+                };
+                let placed = places.into_iter().map(|(pc, file, line)| Placement { pc, shown: shown(file, line) });
+                found.insert(key.clone(), placed.collect());
+            }
+            Ok(PlaceRecord::End { end }) => is_over = end == "finished",
+            Ok(PlaceRecord::Error { error }) => return Err(failed(error)),
+            Err(e) => return Err(failed(format!("its tracer wrote a line that cannot be read: {e}"))),
+        }
+    }
+    match is_over {
+        true => Ok(found),
+        false => Err(failed(format!("it ended with {:?} before it had answered", outcome.exit))),
     }
 }

@@ -24,11 +24,12 @@
 //! No location at this pc is `OptimizedOut`, and so is an entry value that the caller does not give; a location that
 //! cannot be evaluated or read is `Unreadable`.
 
+use crate::Placements;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trueline_dwarf::{DwarfError, Module, Search};
 use trueline_machine::inferior::{Follow, InferiorError, Refusal};
-use trueline_model::{EngineKind, Policy, StepSink};
+use trueline_model::{EngineKind, LineKey, Policy, StepSink};
 use trueline_toolchain::{Job, Launch, Limits, Onlooker};
 
 /// Whether variables are evaluated at each stop.
@@ -186,6 +187,12 @@ pub trait Engine: Sync {
 
     /// Traces one run, pushing each stop into `sink`.
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError>;
+
+    /// Where breakpoints on lines of the request's binary go; nothing is run. An engine without an opinion of its own goes
+    /// by the request's policy.
+    fn places(&self, request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, TraceError> {
+        crate::native::places(request, lines)
+    }
 }
 
 /// An engine by its kind; finds the debugger it needs.

@@ -1,9 +1,9 @@
 //! The gdb engine: `step`, from main to its return, by a Python tracer inside gdb.
 
 use crate::debugger;
-use crate::{Engine, TraceError, TraceRequest, TraceSummary};
+use crate::{Engine, Placements, TraceError, TraceRequest, TraceSummary};
 use std::path::Path;
-use trueline_model::{EngineKind, StepSink};
+use trueline_model::{EngineKind, LineKey, StepSink};
 use trueline_toolchain::{Job, Tool, ToolKind, find_tool};
 
 pub(crate) const TRACER: &str = include_str!("tracers/gdb.py");
@@ -44,6 +44,10 @@ impl Engine for GdbEngine {
             with_tracer(job, script).arg("-iex").arg(&directories).arg("--args").arg(&request.binary).args(&request.launch.args)
         };
         debugger::run(EngineKind::Gdb, &self.tool, TRACER, command, request, sink)
+    }
+
+    fn places(&self, request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, TraceError> {
+        debugger::places(EngineKind::Gdb, &self.tool, TRACER, with_tracer, request, lines)
     }
 }
 

@@ -11,6 +11,7 @@ mod gdb;
 mod intern;
 mod lldb;
 pub mod native;
+mod placement;
 mod spot;
 
 #[doc(hidden)]
@@ -19,4 +20,5 @@ pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars,
 pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;
 pub use native::NativeEngine;
+pub use placement::{Placement, Placements};
 pub use spot::{DebuggerPool, Spot, SpotRequest};

@@ -4,9 +4,9 @@
 //! from outside without the development package.
 
 use crate::debugger;
-use crate::{Engine, TraceError, TraceRequest, TraceSummary};
+use crate::{Engine, Placements, TraceError, TraceRequest, TraceSummary};
 use std::path::Path;
-use trueline_model::{EngineKind, StepSink};
+use trueline_model::{EngineKind, LineKey, StepSink};
 use trueline_toolchain::{Job, Tool, ToolKind, find_tool};
 
 pub(crate) const TRACER: &str = include_str!("tracers/lldb.py");
@@ -41,6 +41,10 @@ impl Engine for LldbEngine {
 
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
         debugger::run(EngineKind::Lldb, &self.tool, TRACER, with_tracer, request, sink)
+    }
+
+    fn places(&self, request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, TraceError> {
+        debugger::places(EngineKind::Lldb, &self.tool, TRACER, with_tracer, request, lines)
     }
 }
 

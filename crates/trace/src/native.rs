@@ -14,6 +14,7 @@ mod glide;
 mod libraries;
 mod module;
 mod path;
+mod places;
 mod policy;
 mod stack;
 mod tailcall;
@@ -24,6 +25,7 @@ mod watch;
 pub use coverage::{LineCoverage, executed_lines};
 pub use facts::{Facts, FunctionExtent, LineRow, LocationFact, Scope, ScopeKind};
 pub use libraries::{LoadedLibrary, loaded_libraries, spans as library_spans};
+pub use places::places;
 
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};
 use std::time::Duration;

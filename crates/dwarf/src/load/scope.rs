@@ -187,6 +187,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                         decl_file: self.file_of(id, gimli::DW_AT_decl_file),
                         call_file: self.file_of(id, gimli::DW_AT_call_file),
                         call_line: number(self.all, id, gimli::DW_AT_call_line).unwrap_or(0) as u32,
+                        decl_line: number(self.all, id, gimli::DW_AT_decl_line).unwrap_or(0) as u32,
                     };
                     let inner = self.push_block(kind, function, Some(block), ranges);
                     self.scope(id, inner, function, depth + 1)?;

@@ -5,9 +5,11 @@
 //! calls it would hide at that stop.
 
 pub(crate) mod gdb;
+pub(crate) mod gdb_breaks;
 pub(crate) mod gdb_lines;
 pub(crate) mod lldb;
 pub(crate) mod lldb_blocks;
+pub(crate) mod lldb_breaks;
 mod lldb_gait;
 pub(crate) mod lldb_lines;
 pub(crate) mod sites;
@@ -105,6 +107,22 @@ pub(crate) fn inlined_at(module: &Module, pc: u64) -> Vec<BlockId> {
 /// True for an inlined call whose caller lldb does not find.
 pub(crate) fn has_lost_caller(module: &Module, block: BlockId, pc: u64) -> bool {
     module.lldb_blocks.as_ref().is_some_and(|l| l.range(block, pc).is_none())
+}
+
+/// The function around a block, inlined or not: the block of its body and the line that declares it.
+pub(crate) fn containing_function(module: &Module, block: BlockId) -> (BlockId, u32) {
+    use super::module::BlockKind;
+    let mut at = block;
+    loop {
+        match &module.block(at).kind {
+            BlockKind::Inlined { decl_line, .. } => return (at, *decl_line),
+            BlockKind::Function => return (at, module.function(module.block(at).function).decl_line),
+            BlockKind::Lexical => match module.block(at).parent {
+                Some(parent) => at = parent,
+                None => return (at, 0),
+            },
+        }
+    }
 }
 
 /// Where an inlined block was called from.

@@ -393,6 +393,22 @@ class Tracer:
                 self.run("continue")
         return "finished"
 
+    def places(self):
+        """Where breakpoints on lines go, in the addresses of the file."""
+        self.setup()
+        gdb.execute(debug_files(self.config["debug_dirs"]), to_string=True)
+        gdb.execute("file " + self.config["binary"], to_string=True)
+        for number, (file, line) in enumerate(self.config["lines"]):
+            breakpoint = gdb.Breakpoint("%s:%d" % (file, line), internal=True)
+            found = []
+            if not breakpoint.pending:
+                for address in sorted(set(location.address for location in breakpoint.locations)):
+                    sal = gdb.find_pc_line(address)
+                    found.append([address, sal.symtab and sal.symtab.filename, sal.line])
+            breakpoint.delete()
+            emit({"places": [number, found]})
+        return "finished"
+
     def close(self):
         gdb.events.exited.disconnect(self.on_exit)
         gdb.events.stop.disconnect(self.on_stop)

@@ -333,6 +333,20 @@ class Tracer:
                 self.process.Continue()
         return "finished"
 
+    def places(self):
+        """Where breakpoints on lines go, in the addresses of the file."""
+        self.setup()
+        for number, (file, line) in enumerate(self.config["lines"]):
+            breakpoint = self.target.BreakpointCreateByLocation(file, line)
+            places = [location.GetAddress() for location in breakpoint]
+            found = []
+            for place in sorted(places, key=lambda p: p.GetFileAddress()):
+                entry = place.GetLineEntry()
+                found.append([place.GetFileAddress(), entry.GetFileSpec().GetFilename(), entry.GetLine()])
+            self.target.BreakpointDelete(breakpoint.GetID())
+            emit({"places": [number, found]})
+        return "finished"
+
     def close(self):
         if self.process is not None:
             self.process.Kill()

@@ -3,9 +3,11 @@
 A tracer imports this before its debugger has printed anything that matters. The configuration comes as JSON in TRUELINE_TRACER.
 A configuration {"resident": true} makes the tracer stay: each line of standard input is then a configuration of its own with
 "spots", a list of [link-time address, most hits], and the program is stopped there instead of being stepped; with no hits the
-address is read without running the program. Lines written:
+address is read without running the program. A configuration with "lines", a list of [base name of the file, line], asks where
+breakpoints on them go; nothing is run. Lines written:
   {"var": [name, kind, decl_line, type, holds_pointer]}      the next variable id (counted from 0)
   {"file": f, "line": n, "pc": p, "frames": [[function, inlined, file, line]...], "vars": [[id, state, value]...]}
+  {"places": [number of the line asked about, [[address, file, line shown there]...]]}
   and one last line: {"end": "finished" | "cut-off"}, {"bad": what the program did}, {"binary": what is wrong with the
   binary} or {"error": what failed here}
 """
@@ -94,7 +96,7 @@ def observation(number, state, text):
 def answer(tracer, config):
     """One trace, or one look at chosen spots, to its last line."""
     try:
-        emit({"end": tracer.look() if "spots" in config else tracer.trace()})
+        emit({"end": (tracer.places if "lines" in config else tracer.look if "spots" in config else tracer.trace)()})
     except BadProgram as bad:
         emit({"bad": str(bad)})
     except NoDebugInfo as error:

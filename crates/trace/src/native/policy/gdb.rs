@@ -132,17 +132,7 @@ impl<'m> GdbStepper<'m> {
 
 impl Stepper for GdbStepper<'_> {
     fn first_stop(&self, main: FunctionId) -> u64 {
-        let f = self.module.function(main);
-        let unit = self.module.unit(f.unit);
-        // gdb trusts optimized gcc code to describe its variables from the first instruction on.
-        if unit.producer == Producer::Gcc && unit.has_loclist {
-            return f.entry();
-        }
-        let pc = skip_prologue(self.module, &self.lines, main);
-        match self.lines.at(pc) {
-            Some(sal) if sal.start != pc && f.entry() <= sal.end && sal.end < f.entry_end() => sal.end,
-            _ => pc,
-        }
+        body_start(self.module, &self.lines, main)
     }
 
     fn begin(&mut self, position: &Position) -> Verdict {
@@ -246,16 +236,39 @@ impl Stepper for GdbStepper<'_> {
     }
 }
 
+/// Where breakpoints of a function go at the earliest.
+pub(super) fn body_start(module: &Module, lines: &GdbLines, function: FunctionId) -> u64 {
+    let f = module.function(function);
+    let unit = module.unit(f.unit);
+    // gdb trusts optimized gcc code to describe its variables from the first instruction on.
+    if unit.producer == Producer::Gcc && unit.has_loclist {
+        return f.entry();
+    }
+    let pc = skip_prologue(module, lines, function);
+    match lines.at(pc) {
+        Some(sal) if sal.start != pc && f.entry() <= sal.end && sal.end < f.entry_end() => sal.end,
+        _ => pc,
+    }
+}
+
 /// gdb's reading of an x86-64 prologue: by lines for LLVM's code, by instructions otherwise.
 fn skip_prologue(module: &Module, lines: &GdbLines, function: FunctionId) -> u64 {
     let f = module.function(function);
     let start = f.entry();
-    if matches!(module.unit(f.unit).producer, Producer::Llvm | Producer::VendorLlvm)
-        && let Some(pc) = second_line(module, lines, function)
-    {
-        return pc.max(start);
-    }
-    after_frame_setup(module, function)
+    let by_lines = match module.unit(f.unit).producer {
+        Producer::Llvm => marked_end(module, lines, function).or_else(|| second_line(module, lines, function)),
+        _ => marked_end(module, lines, function),
+    };
+    by_lines.map_or_else(|| after_frame_setup(module, function), |pc| pc.max(start))
+}
+
+/// The first row of a function, in the file of its entry, that is marked as the end of a prologue.
+fn marked_end(module: &Module, lines: &GdbLines, function: FunctionId) -> Option<u64> {
+    let f = module.function(function);
+    let (start, end) = (f.entry(), f.entry_end());
+    let table = lines.table(start, lines.at(start)?.file)?;
+    let first = table.partition_point(|i| i.pc < start);
+    table[first..].iter().take_while(|i| i.pc < end).find(|i| i.prologue_end).map(|i| i.pc)
 }
 
 /// The address after the instructions that set up a frame pointer, or the entry. This is all that gdb goes by when it

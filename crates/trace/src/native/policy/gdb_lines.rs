@@ -21,6 +21,7 @@ pub(super) struct Item {
     /// 0 marks an end.
     pub line: u32,
     pub is_stmt: bool,
+    pub prologue_end: bool,
 }
 
 /// The tables of all units.
@@ -48,6 +49,11 @@ impl GdbLines {
     pub(super) fn table(&self, pc: u64, file: FileId) -> Option<&[Item]> {
         let unit = self.unit_at(pc)?;
         self.units[unit.0 as usize].iter().find(|t| t.0 == file).map(|t| &t.1[..])
+    }
+
+    /// The tables of the files that a test accepts, those of every unit.
+    pub(super) fn tables(&self, wanted: impl Fn(FileId) -> bool) -> impl Iterator<Item = &[Item]> {
+        self.units.iter().flatten().filter(move |t| wanted(t.0)).map(|t| &t.1[..])
     }
 
     /// What gdb's `find_pc_line` answers.
@@ -118,11 +124,12 @@ fn build(module: &Module, unit: UnitId, covered: &mut Vec<(Range<u64>, UnitId)>)
         if ((changed && !ignored) || end)
             && let Some(file) = last_file
         {
-            tables.push(file, Item { pc: row.address, line: 0, is_stmt: true });
+            tables.push(file, Item { pc: row.address, line: 0, is_stmt: true, prologue_end: false });
         }
         if !end && !ignored {
             if changed || row.line != last_line || !discriminated {
-                tables.push(row.file, Item { pc: row.address, line: row.line, is_stmt: row.flags.is_stmt });
+                let (is_stmt, prologue_end) = (row.flags.is_stmt, row.flags.prologue_end);
+                tables.push(row.file, Item { pc: row.address, line: row.line, is_stmt, prologue_end });
                 last_file = Some(row.file);
             }
             last_line = row.line;

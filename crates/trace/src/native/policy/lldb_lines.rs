@@ -51,6 +51,11 @@ impl LldbLines {
         after.checked_sub(1).filter(|&i| !self.entries[i].is_end)
     }
 
+    /// The entries in the order of their addresses, without those that end a sequence.
+    pub fn all(&self) -> impl Iterator<Item = Entry> {
+        self.entries.iter().copied().filter(|e| !e.is_end)
+    }
+
     /// The entry that holds at an address.
     pub fn at(&self, pc: u64) -> Option<Entry> {
         self.index(pc).map(|i| self.entries[i])

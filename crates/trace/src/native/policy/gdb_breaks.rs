@@ -1,0 +1,35 @@
+//! Where gdb 13 puts the breakpoints of a line.
+//!
+//! Every statement of the line counts, in the order of addresses, but of those in one block only the first. A line without
+//! a statement is replaced by the next one that has any, be that in another function. A place in a prologue moves to the
+//! prologue's end.
+
+use super::gdb::body_start;
+use super::gdb_lines::GdbLines;
+use crate::native::module::{FileId, Module};
+use std::collections::HashSet;
+
+/// The addresses for a line of the files that a test accepts.
+pub(crate) fn places(module: &Module, lines: &GdbLines, wanted: impl Fn(FileId) -> bool + Copy, line: u32) -> Vec<u64> {
+    let mut found = statements(lines, wanted, line);
+    if found.is_empty() {
+        let later = lines.tables(wanted).flatten().filter(|i| i.is_stmt && i.line > line && i.pc != 0).map(|i| i.line).min();
+        found = later.map_or_else(Vec::new, |later| statements(lines, wanted, later));
+    }
+    let mut blocks = HashSet::new();
+    let mut chosen = Vec::new();
+    for pc in found {
+        let block = module.block_at(pc);
+        if block.is_some_and(|b| !blocks.insert(b)) {
+            continue;
+        }
+        chosen.push(module.function_at(pc).map_or(pc, |f| body_start(module, lines, f).max(pc)));
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen
+}
+
+fn statements(lines: &GdbLines, wanted: impl Fn(FileId) -> bool, line: u32) -> Vec<u64> {
+    lines.tables(wanted).flatten().filter(|i| i.is_stmt && i.line == line && i.pc != 0).map(|i| i.pc).collect()
+}
