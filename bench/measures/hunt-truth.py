@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Judges a random sample of findings against evidence that does not come from the tracer.
+"""Judges a random sample of findings against evidence that does not come from the tracer: the source half by instrumented source
+(below), the other half by the accused, gdb or lldb, in their own words at the finding's address. A finding is right when both halves
+say so, wrong when one says no, and open when one cannot tell.
 
 line       gcov of the same source at -O0: the line has no code there, or none that was executed
 scope      the source text alone: the stop's line is outside the block that declares the variable
@@ -14,9 +16,16 @@ dwarf      llvm-dwarfdump's text of the location in force, by the rules of DWARF
            values of one type meets two types, or too few values, or the lower half of the stack pointer is followed; where
            this does not tell, gdb's own words when the program comes by
 
+breakpoint gcov: the line runs at -O0 (or, for one that is hit without that, does not)
+lost       -O0 instrumentation: the variable is in scope before the line's statement, which runs
+
+The debugger is asked by `break *ADDRESS` and, up to 64 times, `frame`, `bt`, `info scope`, `info locals`, `print`; for a breakpoint by
+`break FILE:LINE` and the stops that follow. A finding that lldb alone sees is asked of lldb. --out keeps, per finding, the command, the
+debugger's words and the verdict.
+
 Findings about arrays and about lines the instrumentation cannot reach are left open and counted as such. The last two need the
 optimized build, which is made again by the finding's command.
-usage: bench/run hunt-truth DB [--per-invariant 50] [--seed 1]     (needs gcc, gcov, gdb, binutils, llvm-dwarfdump and the zstd command)
+usage: bench/run hunt-truth DB [--per-invariant 50] [--seed 1] [--only KIND,…] [--out FILE.jsonl]     (needs gcc, gcov, gdb, binutils, llvm-dwarfdump and the zstd command)
 """
 import argparse, collections, json, os, random, re, shlex, shutil, sqlite3, subprocess, tempfile
 
@@ -24,6 +33,8 @@ parser = argparse.ArgumentParser()
 parser.add_argument("db")
 parser.add_argument("--per-invariant", type=int, default=50)
 parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--only", default="")
+parser.add_argument("--out")
 args = parser.parse_args()
 base = sqlite3.connect(args.db)
 
@@ -222,7 +233,7 @@ def rebuild(program, v, work):
     """The optimized build, by the command of the finding."""
     with open(os.path.join(work, program["name"]), "w") as out:
         out.write(program["source"])
-    command = shlex.split(blob(v["evidence"])["optimized"]["command"])
+    command = shlex.split(blob(v["blob"])["optimized"]["command"])
     run(command, work)
     return command[command.index("-o") + 1]
 
@@ -309,32 +320,123 @@ def ask_gdb(v, binary, work):
     return False if re.search(r"^\$1 = ", said.stdout, re.M) else None
 
 
+def judge_breakpoint(program, v, work):
+    never_runs = judge_line(program, v, work)
+    return never_runs if v["astray"] == "not-run" or never_runs is None else not never_runs
+
+
+def judge_lost(program, v, work):
+    lines = program["source"].split("\n")
+    if not re.search(rf"\b{v['variable']}\b", program["source"]):
+        return None
+    probe = f'(void)({v["variable"]}); __builtin_printf("@here\\n");'
+    at = v["line"] - 1
+    # In front of the statement: of the line itself where it starts one, else of the one that it belongs to.
+    while at > 0 and not lines[at - 1].rstrip().endswith((";", "{", "}")):
+        at -= 1
+    lines[at] = re.sub(r"^(\s*)(.*)$", rf"\1{{ {probe} }} \2", lines[at], count=1).replace("\\\\n", "\\n")
+    ran = build_and_run(program, "\n".join(lines) + "\n", work)
+    if ran is None or ran.returncode:
+        return None
+    return "@here" in ran.stdout
+
+
+VISITS = 64
+
+
+def in_gdb(commands, binary, work):
+    words = ["gdb", "-nx", "-batch", "-ex", "set width 0", "-ex", "set pagination off", "-ex", "set debug-file-directory /nonexistent"]
+    script = os.path.join(work, "commands")
+    with open(script, "w") as out:
+        out.write("\n".join(commands) + "\n")
+    said = run([*words, "-x", script, binary], work)
+    return "gdb -x <<(" + "; ".join(commands) + ")", said.stdout + said.stderr
+
+
+def in_lldb(commands, binary, work):
+    words = ["lldb-16" if shutil.which("lldb-16") else "lldb", "-X", "-b"]
+    said = run([*words, *(w for c in commands for w in ("-o", c)), binary], work)
+    return "lldb " + " ".join(f"-o '{c}'" for c in commands), said.stdout + said.stderr
+
+
+def the_accused(kind, program, v, work):
+    """The command, the debugger's words, and whether they say what the finding says."""
+    binary = rebuild(program, v, work)
+    place, name, pc = f"{os.path.basename(v['file'])}:{v['line']}", v.get("variable"), v.get("pc")
+    on_line = re.compile(rf"at (?:\S*/)?{re.escape(place)}(?!\d)")
+    if kind == "breakpoint":
+        loop = ["set $n = 0", "while $n < 200", "frame", "continue", "set $n = $n + 1", "end"]
+        command, words = in_gdb([f"break {place}", "run >/dev/null", *loop], binary, work)
+        stops = re.findall(r"^#0 .*$", words, re.M)
+        hit = any(on_line.search(s) and re.search(rf"\b{re.escape(v['function'])} \(", s) for s in stops)
+        return command, words, hit == (v["astray"] == "not-run")
+    if "gdb" not in v["seen_by"] and "lldb" in v["seen_by"] and kind in ("line", "scope", "self"):
+        command, words = in_lldb([f"image lookup --verbose --address {pc:#x}"], binary, work)
+        if kind == "scope":
+            return command, words, bool(re.search(rf'name = "{name}"', words))
+        return command, words, bool(re.search(rf"LineEntry: .*{re.escape(place)}(?!\d)|{re.escape(place)}(?!\d)", words))
+    main = next(line.split()[0] for line in run(["nm", binary], work).stdout.split("\n") if line.endswith(" T main"))
+    asks = {"line": ["frame"], "backtrace": ["bt"], "self": ["bt"], "scope": ["frame", "info locals", "info args"]}.get(kind, ["frame", f"print {name}", f"print/d {name}"])
+    if name and kind == "self":
+        asks += ["info locals", "info args"]
+    asks = [a if not a.startswith("print") else f"frame apply 1 -q -s -- {a}" for a in asks]
+    loop = ["set $n = 0", f"while $n < {VISITS}", "continue", "echo @@\\n", *asks, "set $n = $n + 1", "end"]
+    # At the entry of an inlined function gdb shows the caller first, and goes in without moving.
+    step = ["step", "echo @@\\n", *asks] if kind in ("line", "backtrace", "scope", "self") else []
+    commands = ["starti >/dev/null", f"break *((unsigned long)&main - 0x{main} + {pc:#x})", *loop[:4], *loop[4:-2], *step, *loop[-2:]]
+    command, words = in_gdb(commands, binary, work)
+    stops = words.split("@@\n")[1:]
+    def shows(stop):
+        frames = re.findall(r"^#\d+ +(?:0x[0-9a-f]+ in )?([\w:.]+)", stop, re.M)
+        if kind == "line":
+            return on_line.search(stop)
+        if kind == "backtrace":
+            return list(dict.fromkeys(frames)) == list(dict.fromkeys(v["frames"])) and on_line.search(stop.split("\n")[0])
+        if kind == "self" and not name:
+            return any(on_line.search(l) and re.search(rf"\b{re.escape(v['function'])} \(", l) for l in stop.split("\n"))
+        if kind in ("scope", "self"):
+            return on_line.search(stop) and re.search(rf"^{name} = ", stop, re.M)
+        if kind == "lost":
+            return "<optimized out>" in stop
+        return re.search(rf"(?<![\w-]){re.escape(str(v['value']))}(?!\w)", "\n".join(l for l in stop.split("\n") if not l.startswith("#")))
+    if kind == "dwarf":
+        return command, words, True if judge_dwarf(program, v, work) else None
+    return command, words, any(shows(s) for s in stops) if stops else None
+
+
 JUDGES = {"line": judge_line, "scope": judge_scope, "parameter": judge_value, "value": judge_value, "backtrace": judge_backtrace,
-          "self": judge_self, "dwarf": judge_dwarf}
+          "self": judge_self, "dwarf": judge_dwarf, "breakpoint": judge_breakpoint, "lost": judge_lost}
+wanted = args.only.split(",") if args.only else list(JUDGES)
 rows = base.execute("SELECT id, kind, document, evidence FROM findings").fetchall()
 random.Random(args.seed).shuffle(rows)
 table = collections.defaultdict(lambda: [0, 0, 0, []])
+kept = open(args.out, "w") if args.out else None
 for number, kind, document, evidence in rows:
     row = table[kind]
-    if kind not in JUDGES or row[0] + row[1] >= args.per_invariant:
+    if kind not in wanted or row[0] + row[1] >= args.per_invariant:
         continue
-    violation = {**json.loads(document), "evidence": evidence}
+    violation = {**json.loads(document), "blob": evidence}
     program = blob(violation["program"])
     if program["language"] != "c":
         continue
+    source = shown = None
+    command = words = ""
     with tempfile.TemporaryDirectory() as work:
         try:
-            right = JUDGES[kind](program, violation, work)
-        except (subprocess.TimeoutExpired, OSError):
-            right = None
-    if right is None:
-        row[2] += 1
-    elif right:
-        row[0] += 1
-    else:
-        row[1] += 1
+            source = JUDGES[kind](program, violation, work)
+            command, words, shown = the_accused(kind, program, violation, work)
+        except (subprocess.TimeoutExpired, OSError, StopIteration, ValueError) as error:
+            words += f"not asked: {error}"
+    halves = [None if half is None else bool(half) for half in (source, shown)]
+    verdict = "wrong" if False in halves else "open" if None in halves else "right"
+    row[["right", "wrong", "open"].index(verdict)] += 1
+    if verdict == "wrong":
         row[3].append(number)
+    if kept:
+        facts = {k: violation[k] for k in ("file", "line", "function", "variable", "value", "pc", "astray") if k in violation}
+        kept.write(json.dumps({"id": number, "kind": kind, **facts, "source": halves[0], "debugger": halves[1], "command": command, "words": words[-2000:], "verdict": verdict}) + "\n")
+        kept.flush()
 print(f"{'invariant':10} {'right':>6} {'wrong':>6} {'open':>6}  wrong ones")
-for kind in JUDGES:
+for kind in wanted:
     right, wrong, unknown, which = table[kind]
     print(f"{kind:10} {right:6} {wrong:6} {unknown:6}  {' '.join(map(str, which[:12]))}")
