@@ -199,7 +199,7 @@ impl Plan {
             engine: EngineKind::Native,
             policy: Policy::Gdb,
             // Comparing code with and without -g needs two more compilations per unit.
-            invariants: Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect(),
+            invariants: Invariant::usual().filter(|i| *i != Invariant::Codegen).collect(),
             confirm: Confirm::Spot,
             validation: Validation::OnFinding,
             mutants: 0,

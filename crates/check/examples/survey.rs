@@ -1,7 +1,7 @@
 //! What `check` reports on csmith programs: counts by invariant, compiler and level, each report with its program, so that a
 //! sample can be judged by hand.
 //!
-//! usage: survey DIR [--seeds 1..101] [--cc gcc-12,clang-16] [--opt=-Og,-O2]   (programs with reports are kept in DIR)
+//! usage: survey DIR [--seeds 1..101] [--cc gcc-12,clang-16] [--opt=-Og,-O2] [--invariant lost,…]   (programs with reports are kept in DIR)
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,8 @@ fn main() {
     let seeds = from.parse::<u64>().expect("a number")..to.parse::<u64>().expect("a number");
     let levels: Vec<OptLevel> = option("--opt", "-Og,-O2").split(',').map(|l| l.parse().expect("a level")).collect();
     let compilers: Vec<_> = option("--cc", "gcc-12,clang-16").split(',').map(|c| find_compiler(c).expect("a compiler")).collect();
-    let invariants = Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect();
+    let usual = Invariant::usual().filter(|i| *i != Invariant::Codegen).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
+    let invariants: Vec<Invariant> = option("--invariant", &usual).split(',').map(|i| i.parse().expect("an invariant")).collect();
     // A program that loops for long says nothing that a short one does not say. CPU time, since the machine may be loaded.
     let limits = Limits { cpu: Duration::from_secs(3), ..Limits::seconds(300) };
     let options = CheckOptions { invariants, max_steps: 20_000, limits, ..CheckOptions::default() };

@@ -2,19 +2,23 @@
 
 use crate::build::{Compiled, LevelBuild, compile};
 use crate::codegen;
+use crate::effects::{self, Assignments, ReferenceEffects};
 use crate::note::Note;
+use crate::returns::Returns;
+use crate::settings;
 use crate::witness::{Record, Summons};
 use crate::{Behaviour, CheckError, Ownership, facts, libraries};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use trueline_dwarf::{Mapped, Module, Search, Wanted};
 use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{
-    Case, Completeness, Digest, Dropped, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness, Unsteady, judge, measure,
+    Case, Completeness, Digest, Dropped, Effects, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness, Unsteady,
+    judge, measure,
 };
 use trueline_toolchain::{Compiler, Launch, Limits, Scratch};
 use trueline_trace::native::{LoadedLibrary, executed_lines, loaded_libraries};
@@ -55,7 +59,7 @@ impl Default for CheckOptions {
             engine: EngineKind::Native,
             policy: Policy::Gdb,
             strictness: Strictness::Filtered,
-            invariants: Invariant::ALL.to_vec(),
+            invariants: Invariant::usual().collect(),
             launch: Launch::default(),
             follow: Follow::Parent,
             repeat: Repeat::Once,
@@ -82,6 +86,8 @@ pub enum Repeat {
 pub struct Reference {
     ground: Arc<Ground>,
     digest: Digest,
+    /// What its lines do, watched when first asked for; none where that cannot be watched.
+    effects: OnceLock<Option<ReferenceEffects>>,
     /// CPU time of the compilation.
     pub compile_cpu: Duration,
     /// CPU time of the runs.
@@ -229,7 +235,15 @@ impl Checker {
             trace_cpu += cpu;
         }
         let ground = Arc::new(Ground { binary, debug, facts, source, behaviour, user_files, launch, libraries, watched: Mutex::default() });
-        Ok(Reference { ground, digest, compile_cpu: Duration::ZERO, trace_cpu, commands: Vec::new(), scratch: None })
+        Ok(Reference {
+            ground,
+            digest,
+            effects: OnceLock::new(),
+            compile_cpu: Duration::ZERO,
+            trace_cpu,
+            commands: Vec::new(),
+            scratch: None,
+        })
     }
 
     fn trace_reference(&self, request: &TraceRequest) -> Result<(Digest, Duration), CheckError> {
@@ -286,9 +300,29 @@ impl Checker {
         if self.options.invariants.contains(&Invariant::Codegen) && build.compiler.id.kind != CompilerKind::Rustc {
             run.violations.extend(codegen::compare(&build, &mut run.compile_cpu)?);
         }
+        if self.options.invariants.contains(&Invariant::Lost) {
+            self.compare_settings(reference, &build, &mut run)?;
+        }
         run.commands.push(build.command);
         run.scratch = Some(build.scratch);
         Ok(run)
+    }
+
+    /// Adds what the same code shows under other settings of the debug information.
+    fn compare_settings(&self, reference: &Reference, build: &LevelBuild<'_>, run: &mut CheckRun) -> Result<(), CheckError> {
+        let Ground { user_files, launch, .. } = &*reference.ground;
+        for other in settings::build_others(build, &mut run.compile_cpu) {
+            let debug = Module::load(&other.binary, Wanted::new(user_files), &self.options.search)?;
+            let mut digest = Digest::new(Role::Optimized);
+            let summary = self.engine.trace(&self.request(&debug, &other.binary, user_files, launch), &mut digest)?;
+            run.trace_cpu += summary.cpu;
+            for lost in settings::lost(&run.debug, &reference.digest, &digest, &other.flag) {
+                if !run.violations.iter().any(|v| v.same_as(&lost)) {
+                    run.violations.push(lost);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads the -O0 build of another checker again, with this one's engine and policy; nothing is compiled.
@@ -297,7 +331,7 @@ impl Checker {
         let Ground { debug, binary, user_files, launch, .. } = &*reference.ground;
         let (digest, trace_cpu) = self.trace_reference(&self.request(debug, binary, user_files, launch))?;
         let (ground, commands) = (Arc::clone(&reference.ground), reference.commands.clone());
-        Ok(Reference { ground, digest, compile_cpu: Duration::ZERO, trace_cpu, commands, scratch: None })
+        Ok(Reference { ground, digest, effects: OnceLock::new(), compile_cpu: Duration::ZERO, trace_cpu, commands, scratch: None })
     }
 
     /// Judges the build of another checker's run again, with this one's engine and policy; nothing is compiled.
@@ -413,7 +447,14 @@ impl Checker {
     ) -> Result<CheckRun, CheckError> {
         let ground = &*reference.ground;
         let mut optimized = Digest::new(Role::Optimized);
-        let summary = self.engine.trace(&self.request(&debug, binary, &ground.user_files, &ground.launch), &mut optimized)?;
+        let request = self.request(&debug, binary, &ground.user_files, &ground.launch);
+        let (summary, came_back) = if self.options.invariants.contains(&Invariant::Lost) {
+            let assignments = Assignments::read(&ground.debug);
+            let mut returns = Returns::new(&mut optimized, &assignments);
+            (self.engine.trace(&request, &mut returns)?, returns.found())
+        } else {
+            (self.engine.trace(&request, &mut optimized)?, Vec::new())
+        };
         if optimized.steps == 0 {
             let reason = format!("no line of the user's files was stepped on in {}", binary.display());
             return Err(CheckError::NothingChecked { reason });
@@ -421,21 +462,29 @@ impl Checker {
         let mut notes = Note::refused(&summary.refusals);
         notes.extend(Note::unsteady(&ground.facts.unsteady));
         notes.extend(Note::few_seen(&ground.facts.executed, &reference.digest));
+        let effects = self.effects(reference, binary, &debug)?;
+        if effects.is_none() {
+            notes.push(Note::BreakpointsUnjudged);
+        }
+        let mut effects = effects.unwrap_or_default();
+        effects.lost.extend(came_back);
         let summons = Summons::default();
         let mut case = Case {
             reference: &reference.digest,
             optimized: &optimized,
             reference_facts: &ground.facts,
             optimized_facts: &optimized_facts,
+            effects: &effects,
             source: &ground.source,
             witness: &summons,
             float_math,
+            strictness: self.options.strictness,
         };
         let wanted = &judgeable(&self.options.invariants, &ground.facts);
         if wanted.len() < self.options.invariants.len() && !optimized_facts.blocks.is_empty() {
             notes.push(Note::NoVariables);
         }
-        let mut judgement = judge(&case, wanted, self.options.strictness);
+        let mut judgement = judge(&case, wanted);
         let asked = summons.names();
         let (marked, mut record);
         if !asked.is_empty() {
@@ -446,7 +495,7 @@ impl Checker {
             let watched = record.complete(&ground.debug, &ground.binary, &ground.launch, &self.options.limits, asked);
             watched.map_err(|e| CheckError::Trace(e.into()))?;
             case.witness = &*record;
-            judgement = judge(&case, wanted, self.options.strictness);
+            judgement = judge(&case, wanted);
         }
         Ok(CheckRun {
             violations: judgement.violations,
@@ -466,6 +515,25 @@ impl Checker {
             float_math,
             scratch: None,
         })
+    }
+
+    /// What the lines of both builds do, where an invariant asks for it; `None` where that cannot be watched.
+    fn effects(&self, reference: &Reference, binary: &Path, debug: &Arc<Module>) -> Result<Option<Effects>, CheckError> {
+        let wanted = |i: &Invariant| matches!(i, Invariant::Breakpoint | Invariant::Lost);
+        if !self.options.invariants.iter().any(wanted) {
+            return Ok(Some(Effects::default()));
+        }
+        let Ground { binary: at_o0, debug: debug_at_o0, facts, user_files, launch, .. } = &*reference.ground;
+        if reference.effects.get().is_none() {
+            let request = self.request(debug_at_o0, at_o0, user_files, launch);
+            let watched = ReferenceEffects::watch(&*self.engine, &request, debug_at_o0, &facts.executed)?;
+            // Somebody else may have been faster, with the same result.
+            let _ = reference.effects.set(watched);
+        }
+        let Some(Some(at_o0)) = reference.effects.get() else { return Ok(None) };
+        let idle: Vec<LineKey> = facts.rows.difference(&facts.executed).cloned().collect();
+        let request = self.request(debug, binary, user_files, launch);
+        Ok(effects::compare(&*self.engine, at_o0, &request, debug, &idle)?)
     }
 
     /// How every build of a program is started: under the program's own name, since where a build lies is nobody's business.

@@ -21,8 +21,13 @@ pub(crate) fn compare(with: &LevelBuild<'_>, cpu: &mut std::time::Duration) -> R
 }
 
 /// The request that made a build, for another file.
-fn again(build: &LevelBuild<'_>, name: &str) -> CompileRequest {
+pub(crate) fn again(build: &LevelBuild<'_>, name: &str) -> CompileRequest {
     CompileRequest::new(&build.source, build.program.language, build.opt, build.scratch.join(name)).flags(build.flags.iter().cloned())
+}
+
+/// Whether two builds have the same code at the same addresses.
+pub(crate) fn is_same_code(a: &Path, b: &Path) -> bool {
+    matches!((code_of(a), code_of(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 fn violation(program: &Program, difference: CodeDifference) -> Violation {

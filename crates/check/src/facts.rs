@@ -14,6 +14,8 @@ pub(crate) fn of_reference(module: &Module, executed: BTreeSet<LineKey>, source:
     for copy in module.copies() {
         let vars = own_vars(module, copy);
         facts.variables.extend(vars.iter().map(|v| key_of(module, copy, v.var)));
+        // Statics of functions are shown as globals.
+        facts.variables.extend(vars.iter().filter(|v| is_static(&module.var(v.var).location)).map(|v| static_key(module, v.var)));
         let rows = module.rows_over(copy.ranges());
         if !copy.is_inlined()
             && let Some(extent) = extent_of(module, copy, &rows, source)
@@ -22,6 +24,7 @@ pub(crate) fn of_reference(module: &Module, executed: BTreeSet<LineKey>, source:
         }
         add_scopes(module, copy, &vars, &rows, &mut facts.scope);
     }
+    facts.variables.extend(module.units.iter().flat_map(|u| &u.globals).map(|&v| static_key(module, v)));
     facts
 }
 
@@ -73,7 +76,11 @@ fn add_scopes(
     let inside: HashSet<usize> = rows.iter().copied().collect();
     let mut by_block: BTreeMap<BlockId, Vec<VarKey>> = BTreeMap::new();
     for var in vars {
-        by_block.entry(var.block).or_default().push(key_of(module, copy, var.var));
+        let keys = by_block.entry(var.block).or_default();
+        keys.push(key_of(module, copy, var.var));
+        if is_static(&module.var(var.var).location) {
+            keys.push(static_key(module, var.var));
+        }
     }
     for (block, keys) in by_block {
         let rows = module.rows_over(&module.block(block).ranges).into_iter().filter(|i| inside.contains(i));
@@ -90,12 +97,15 @@ pub(crate) fn of_optimized(module: &Module) -> OptimizedFacts {
         for CopiedVar { var, block, is_codeless } in own_vars(module, copy) {
             let key = key_of(module, copy, var);
             note_home(module, &mut facts.homes, key.clone(), var);
-            facts.blocks.entry(key.clone()).or_default().extend(module.block(block).ranges.iter());
-            if is_codeless {
-                facts.codeless.insert(key);
+            let as_global = is_static(&module.var(var).location).then(|| static_key(module, var));
+            if let Some(key) = &as_global {
+                note_home(module, &mut facts.homes, key.clone(), var);
             }
-            if is_static(&module.var(var).location) {
-                note_home(module, &mut facts.homes, static_key(module, var), var);
+            for key in [Some(key), as_global].into_iter().flatten() {
+                facts.blocks.entry(key.clone()).or_default().extend(module.block(block).ranges.iter());
+                if is_codeless {
+                    facts.codeless.insert(key);
+                }
             }
         }
         // A copy of a function that leaves a block of the description out: gdb takes the block's variables from the description.

@@ -16,6 +16,7 @@
 mod build;
 mod checker;
 mod codegen;
+mod effects;
 mod error;
 mod facts;
 mod leaves;
@@ -23,6 +24,8 @@ mod libraries;
 mod note;
 mod ownership;
 mod plain;
+mod returns;
+mod settings;
 mod witness;
 
 /// Reads a build's debug information as a check would, for the fuzzer: how many addresses have rows.

@@ -47,6 +47,8 @@ pub enum Note {
         /// Those among them that the trace came to.
         seen: usize,
     },
+    /// What lines do could not be watched in both runs, so that no breakpoint was judged.
+    BreakpointsUnjudged,
 }
 
 /// Why the code of a library was not compared.
@@ -111,6 +113,9 @@ impl fmt::Display for Note {
                     LibraryGap::SameFile => "is the same file in both builds",
                 };
                 write!(f, "the code of {name} was not checked: it {why}")
+            }
+            Self::BreakpointsUnjudged => {
+                f.write_str("breakpoints were not judged: the program runs too long, or does what cannot be watched")
             }
             Self::FewSeen { executed, seen } => write!(
                 f,

@@ -149,7 +149,7 @@ fn debug_case(
 ) -> Result<FailingCase, ExplainError> {
     let options = CheckOptions {
         cflags: search.cflags.to_vec(),
-        invariants: Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect(),
+        invariants: Invariant::usual().filter(|i| *i != Invariant::Codegen).collect(),
         ..CheckOptions::default()
     };
     let checker = Checker::new(options.clone())?;

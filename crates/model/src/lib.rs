@@ -19,7 +19,7 @@ pub use coverage::{CodeFunction, CodeMap, Coverage, CoverageSet};
 pub use explanation::{BlamedPass, Explanation, ExplanationState, KnownAs, MissingUpdate, WatchState, WatchedUpdates};
 pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Reading, Verdict};
 pub use program::{Language, Origin, Program};
-pub use seam::{Answer, Interesting, SeamError, Validity};
+pub use seam::{Answer, Interesting, Recoverability, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};
 pub use trace::{EngineKind, Frame, FrameKind, Observation, Policy, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable};
 pub use violation::*;

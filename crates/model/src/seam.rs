@@ -1,7 +1,7 @@
 //! The seams between feature crates: what one needs of another's judgement, as a trait that the
 //! command line (or the campaign) fills in. They keep the crates from importing one another.
 
-use crate::Program;
+use crate::{Program, VarKey};
 
 /// Why a judgement could not be given.
 #[derive(Debug, thiserror::Error)]
@@ -29,4 +29,10 @@ pub trait Interesting: Sync {
 pub trait Validity: Sync {
     /// `Ok(None)` when valid, otherwise the reason why it is not.
     fn reject(&self, candidate: &Program) -> Result<Option<String>, SeamError>;
+}
+
+/// Who can say how the value of a variable without a location could be had: evidence for `lost`.
+pub trait Recoverability: Sync {
+    /// The variable in terms of registers and memory at a link-time address, where that is proved.
+    fn relation(&self, variable: &VarKey, pc: u64) -> Result<Option<String>, SeamError>;
 }

@@ -33,6 +33,10 @@ macro_rules! with_invariants {
             self_contradiction SelfContradiction(Contradiction) "self",
             /// The debug information is ill-formed: it cannot be evaluated as the standard says.
             dwarf Dwarf(IllFormed) "dwarf",
+            /// A breakpoint on a line is not hit where the line runs, or is hit where it does not.
+            breakpoint Breakpoint(Astray) "breakpoint",
+            /// A variable is shown as optimized out although its value is there.
+            lost Lost(Missing) "lost",
         }
     };
 }
@@ -55,6 +59,11 @@ macro_rules! define {
         impl Invariant {
             /// All of them, in the order reports list them.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// Those that are looked for unless others are asked for: losing a variable is called a fault only on demand.
+            pub fn usual() -> impl Iterator<Item = Self> {
+                Self::ALL.into_iter().filter(|invariant| *invariant != Self::Lost)
+            }
 
             /// The name used in JSON, tables and flags.
             pub fn name(self) -> &'static str {
@@ -202,6 +211,97 @@ pub struct IllFormed {
     pub variable: Arc<str>,
 }
 
+/// How a breakpoint on a line goes astray.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "astray", rename_all = "kebab-case")]
+pub enum Astray {
+    /// What the line does happens, and no place of the breakpoint is hit before it.
+    NeverHit {
+        /// What the line does.
+        effect: LineEffect,
+        /// The places that the debugger chooses.
+        places: Vec<u64>,
+    },
+    /// What the line does happens, and the debugger has moved the breakpoint to other lines, where it is not hit before it
+    /// in the line's function; no lines where the debugger finds no place at all.
+    Moved {
+        /// What the line does.
+        effect: LineEffect,
+        /// The lines that the debugger shows where it put the breakpoint.
+        to: Vec<Line>,
+    },
+    /// It is hit, and the line never runs.
+    NotRun {
+        /// The places that are hit.
+        places: Vec<u64>,
+    },
+}
+
+/// Something a line does that everybody can see: its value outlives the function, or it leaves the function.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum LineEffect {
+    /// It calls a function that is still called in the optimized build.
+    Call {
+        /// The function's name; `output` for all that print, since compilers turn one of them into another.
+        callee: Arc<str>,
+    },
+    /// It stores to a global variable.
+    Store {
+        /// The variable's symbol.
+        object: Arc<str>,
+    },
+}
+
+/// A variable that has no location where its value is at hand.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Missing {
+    /// The variable's name.
+    pub variable: Arc<str>,
+    /// Why it could be shown.
+    pub evidence: Recovery,
+}
+
+/// Why a variable that is not shown could be. The first three are after the conjectures of Assaiante et al., "Where Did My
+/// Variable Go?".
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "because", rename_all = "kebab-case")]
+pub enum Recovery {
+    /// It is an argument of a call that the optimizer cannot see through: its value is where the callee expects it.
+    Argument {
+        /// Who is called.
+        callee: Arc<str>,
+        /// The register that holds it.
+        place: Arc<str>,
+    },
+    /// It is stored to a global variable: its value is what is stored.
+    Stored {
+        /// The symbol of the global variable.
+        object: Arc<str>,
+        /// The register or the constant that is stored.
+        place: Arc<str>,
+    },
+    /// It is shown before and after with the same value, and is not assigned in between.
+    Returns {
+        /// The value that it keeps.
+        value: Arc<str>,
+        /// A line where it is shown again.
+        back_on: Line,
+    },
+    /// The same machine code under another setting of the debug information has it.
+    OtherSetting {
+        /// The flag that makes the difference.
+        flag: Arc<str>,
+        /// What is shown with it.
+        value: Arc<str>,
+    },
+    /// A proved relation to the state of the machine.
+    Relation {
+        /// The variable in terms of registers and memory.
+        expression: Arc<str>,
+    },
+}
+
 impl Breach {
     /// The variable that it is about, if it is about one.
     pub fn variable(&self) -> Option<&Arc<str>> {
@@ -210,7 +310,9 @@ impl Breach {
             | Self::Parameter(NeverHeld { variable, .. })
             | Self::Value(NeverHeld { variable, .. })
             | Self::SelfContradiction(Contradiction::Block { variable, .. })
-            | Self::Dwarf(IllFormed { variable }) => Some(variable),
+            | Self::Dwarf(IllFormed { variable })
+            | Self::Lost(Missing { variable, .. }) => Some(variable),
+            Self::Breakpoint(_) => None,
             Self::Line(_) | Self::Backtrace(_) | Self::Codegen(_) | Self::SelfContradiction(Contradiction::Frame { .. }) => None,
         }
     }
@@ -242,6 +344,16 @@ impl Breach {
             Self::SelfContradiction(Contradiction::Frame { .. }) => Some("calls from outside the function"),
             Self::SelfContradiction(Contradiction::Block { .. }) => Some("outside the block"),
             Self::Dwarf(_) => None,
+            Self::Breakpoint(Astray::NeverHit { .. }) => Some("never hit"),
+            Self::Breakpoint(Astray::Moved { .. }) => Some("moved to another line"),
+            Self::Breakpoint(Astray::NotRun { .. }) => Some("hit where the line does not run"),
+            Self::Lost(Missing { evidence, .. }) => Some(match evidence {
+                Recovery::Argument { .. } => "an argument of a call",
+                Recovery::Stored { .. } => "stored to a global",
+                Recovery::Returns { .. } => "comes back without an assignment",
+                Recovery::OtherSetting { .. } => "has a location under another setting",
+                Recovery::Relation { .. } => "has a proved relation",
+            }),
         }
     }
 }

@@ -3,7 +3,10 @@
 //! Pure text from data; nobody reads a sentence back. A sentence may be reworded freely: identity, classes and documents
 //! come from the data. Deliberately absent: markup, which is the business of whoever prints.
 
-use crate::{Breach, CodeDifference, Contradiction, Fault, IllFormed, Invariant, NeverHeld, NeverRun, NotActive, OutOfScope, Violation};
+use crate::{
+    Astray, Breach, CodeDifference, Contradiction, Fault, IllFormed, Invariant, LineEffect, Missing, NeverHeld, NeverRun, NotActive,
+    OutOfScope, Recovery, Violation,
+};
 
 /// All that is said about one violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub fn rule(invariant: Invariant) -> &'static str {
         Invariant::Codegen => "-g changes the generated code",
         Invariant::SelfContradiction => "The trace contradicts the source",
         Invariant::Dwarf => "The debug information cannot be evaluated",
+        Invariant::Breakpoint => "A breakpoint on a line goes astray",
+        Invariant::Lost => "A variable is optimized out although its value is there",
     }
 }
 
@@ -58,6 +63,8 @@ pub fn words(v: &Violation) -> Words {
         Breach::Codegen(breach) => codegen(v, breach),
         Breach::SelfContradiction(breach) => self_contradiction(v, breach),
         Breach::Dwarf(breach) => dwarf(v, breach),
+        Breach::Breakpoint(breach) => breakpoint(v, breach),
+        Breach::Lost(breach) => lost(v, breach),
     }
 }
 
@@ -223,6 +230,98 @@ fn dwarf(v: &Violation, IllFormed { variable }: &IllFormed) -> Words {
     }
 }
 
+/// What a line does, with the line as the subject.
+fn doing(effect: &LineEffect) -> String {
+    match effect {
+        LineEffect::Call { callee } if &**callee == "output" => "prints".to_owned(),
+        LineEffect::Call { callee } => format!("calls `{callee}`"),
+        LineEffect::Store { object } => format!("stores to `{object}`"),
+    }
+}
+
+fn addresses(places: &[u64]) -> String {
+    let list: Vec<String> = places.iter().map(|pc| format!("{pc:#x}")).collect();
+    list.join(", ")
+}
+
+fn breakpoint(v: &Violation, breach: &Astray) -> Words {
+    let place = place(v);
+    let at = v.pc.map_or_else(String::new, |pc| format!(" at {pc:#x}"));
+    let (title, clause, margin, reference, cause, actual) = match breach {
+        Astray::NeverHit { effect, places } => (
+            format!("a breakpoint on {place} is never hit, and the line runs"),
+            format!("a breakpoint on line {} is never hit", v.line),
+            "break: never hit".to_owned(),
+            format!("the line {}, and a breakpoint on it is hit before", doing(effect)),
+            format!("the line {}{at}; its breakpoint goes to {}", doing(effect), addresses(places)),
+            format!("`break {place}` is never hit in `{}`, although the line {}{at}.", v.function, doing(effect)),
+        ),
+        Astray::Moved { effect, to } => {
+            let lines: Vec<String> = to.iter().map(ToString::to_string).collect();
+            let moved = match &lines[..] {
+                [] => "the debugger finds no place for it".to_owned(),
+                [line] => format!("the debugger moves it to line {line}"),
+                lines => format!("the debugger moves it to lines {}", lines.join(", ")),
+            };
+            (
+                format!("a breakpoint on {place} goes elsewhere, and the line runs"),
+                format!("a breakpoint on line {} goes elsewhere", v.line),
+                "break: moved".to_owned(),
+                format!("the line {}, and a breakpoint on it is hit before", doing(effect)),
+                format!("the line {}{at}; {moved}", doing(effect)),
+                format!("The line {}{at}; of `break {place}` {moved}, and it is not hit in `{}` before that.", doing(effect), v.function),
+            )
+        }
+        Astray::NotRun { places } => (
+            format!("a breakpoint on {place} is hit, and the line never runs"),
+            format!("a breakpoint on line {} is hit, and the line never runs", v.line),
+            "break: hit".to_owned(),
+            "the line has code that never runs".to_owned(),
+            format!("hit at {}", addresses(places)),
+            format!("`break {place}` is hit at {}, although the line never runs.", addresses(places)),
+        ),
+    };
+    Words {
+        title,
+        clause,
+        margin,
+        report: Report {
+            title: format!("breakpoint on line {} goes astray", v.line),
+            expected: match breach {
+                Astray::NotRun { .. } => format!("`break {place}` is not hit, because the line is not executed."),
+                _ => format!("`break {place}` is hit in `{}` each time before the line does what it does.", v.function),
+            },
+            actual,
+        },
+        reference: Some(reference),
+        cause: Some(cause),
+    }
+}
+
+fn lost(v: &Violation, Missing { variable, evidence }: &Missing) -> Words {
+    let place = place(v);
+    let at = v.pc.map_or_else(String::new, |pc| format!(" at {pc:#x}"));
+    let cause = match evidence {
+        Recovery::Argument { callee, place } => format!("it is passed to `{callee}`{at}, so its value is {place}"),
+        Recovery::Stored { object, place } => format!("it is stored to `{object}`{at}, so its value is {place}"),
+        Recovery::Returns { value, back_on } => format!("it is shown before and, on line {back_on}, after, always as {value}"),
+        Recovery::OtherSetting { flag, value } => format!("the same code compiled with {flag} shows {value}"),
+        Recovery::Relation { expression } => format!("it is {expression}{at}"),
+    };
+    Words {
+        title: format!("{place} shows `{variable}` as optimized out, and its value is there"),
+        clause: format!("{variable} is optimized out at line {}, and its value is there", v.line),
+        margin: format!("{variable} optimized out"),
+        report: Report {
+            title: format!("variable {variable} is optimized out at line {} although its value is available", v.line),
+            expected: format!("At {place} a debugger can show `{variable}`: {cause}."),
+            actual: format!("At {place} in `{}` a debugger shows `{variable}` as optimized out.", v.function),
+        },
+        reference: Some(format!("`{variable}` has a value on this line")),
+        cause: Some(cause),
+    }
+}
+
 /// `file:line`, as a person calls it.
 fn place(v: &Violation) -> String {
     format!("{}:{}", v.file.base(), v.line)
@@ -241,6 +340,9 @@ fn joined<T: AsRef<str>>(entries: &[T], between: &str, cut: bool) -> Option<Stri
 /// What a reader that agrees with a violation shows.
 pub fn sighting(v: &Violation) -> String {
     let at = format!("line {} in {}", v.line, v.frames.join(" < "));
+    if let Breach::Breakpoint(_) | Breach::Lost(_) = v.breach {
+        return format!("line {}: {}", v.line, words(v).margin);
+    }
     match (v.variable(), v.breach.wrong_value()) {
         (Some(variable), Some(held)) => format!("{at}: {variable} = {}", held.value),
         (Some(variable), None) => format!("{at}: {variable} is visible"),

@@ -1,6 +1,7 @@
 //! One case to be judged: two digests, the facts beside them, and the judgement.
 
 use crate::digest::{Digest, Stop, StopId};
+use crate::effects::Effects;
 use crate::facts::{OptimizedFacts, ReferenceFacts, SourceFacts, Witness};
 use crate::{invariants, rules};
 use serde::Serialize;
@@ -38,12 +39,16 @@ pub struct Case<'a> {
     pub reference_facts: &'a ReferenceFacts,
     /// What is known of the optimized build.
     pub optimized_facts: &'a OptimizedFacts,
+    /// What the lines do in both builds, and where breakpoints on them go; nothing where nobody asked.
+    pub effects: &'a Effects,
     /// What the source says.
     pub source: &'a SourceFacts,
     /// Who can be asked about -O0 in detail.
     pub witness: &'a dyn Witness,
     /// Whether floats may differ.
     pub float_math: FloatMath,
+    /// Whether the rules apply, and with them the caps on what is listed.
+    pub strictness: Strictness,
 }
 
 /// What a candidate is about, beside its line.
@@ -57,6 +62,8 @@ pub enum Subject {
     Leaf(VarKey, usize),
     /// A function on the stack and the line it is said to stand on.
     Activation(Arc<str>, LineKey),
+    /// An effect of a line, by its number among the tied ones.
+    Effect(usize),
     /// The build as a whole.
     Build,
 }
@@ -103,7 +110,7 @@ pub struct Judgement {
 }
 
 /// Judges a case under the given invariants.
-pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> Judgement {
+pub fn judge(case: &Case<'_>, wanted: &[Invariant]) -> Judgement {
     let mut judgement = Judgement::default();
     let mut told = rules::Told::default();
     // A long program has a hundred thousand candidates and few complaints.
@@ -113,7 +120,7 @@ pub fn judge(case: &Case<'_>, wanted: &[Invariant], strictness: Strictness) -> J
         if reported.contains(&complaint) {
             continue;
         }
-        let rule = match strictness {
+        let rule = match case.strictness {
             Strictness::Filtered if rules::is_told(&candidate, &judgement.violations) => Some(&rules::ALREADY_TOLD),
             Strictness::Filtered => {
                 let rule = rules::RULES.iter().find(|r| r.drops(&candidate, case));

@@ -226,13 +226,11 @@ impl Digest {
         for variable in &step.vars {
             let owner = if variable.kind == VarKind::Global { &empty } else { &function };
             let key = VarKey { function: Arc::clone(owner), name: Arc::clone(&variable.name), decl_line: variable.decl_line };
-            if variable.kind != VarKind::Global {
-                if is_new {
-                    visible.insert(key.clone());
-                }
-                if matches!(variable.observation, Observation::Value(_)) {
-                    available.insert(key.clone());
-                }
+            if is_new {
+                visible.insert(key.clone());
+            }
+            if variable.kind != VarKind::Global && matches!(variable.observation, Observation::Value(_)) {
+                available.insert(key.clone());
             }
             let digest = self.vars.entry(key).or_insert_with(|| VarDigest {
                 kind: variable.kind,

@@ -1,7 +1,7 @@
 //! What triage found out about a finding, read back from the document that it keeps in the store.
 
 use std::collections::BTreeMap;
-use trueline_model::{BlamedPass, Explanation};
+use trueline_model::{BlamedPass, Explanation, Invariant};
 use trueline_store::{Store, StoreError};
 
 /// Reads a document; one that cannot be read explains nothing.
@@ -28,12 +28,13 @@ pub fn explanation_lines(explanation: &Explanation) -> Vec<String> {
     lines
 }
 
-/// How many findings each pass is behind, most first; what has not been explained is left out.
-pub fn passes_of(store: &Store) -> Result<Vec<(String, usize)>, StoreError> {
+/// How many findings, of one invariant or of all, each pass is behind, most first; what has not been explained is left out.
+pub fn passes_of(store: &Store, wanted: Option<Invariant>) -> Result<Vec<(String, usize)>, StoreError> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for record in store.findings()? {
-        let pass = record.triage.as_deref().and_then(read_explanation).and_then(|e| e.pass);
-        if let Some(pass) = pass {
+        let explained = record.triage.as_deref().and_then(read_explanation);
+        let explained = explained.filter(|e| wanted.is_none_or(|invariant| e.kind == invariant.name()));
+        if let Some(pass) = explained.and_then(|e| e.pass) {
             *counts.entry(pass.title()).or_default() += 1;
         }
     }

@@ -11,4 +11,4 @@ macro_rules! clean {
     };
 }
 
-clean!(straight, calls, loop_, recursion, branches, structures, strings, globals, switches, pointers, macros, gotos);
+clean!(straight, calls, recursion, branches, structures, strings, globals, switches, pointers, macros, gotos);

@@ -28,7 +28,8 @@ pub fn load(name: &str) -> Program {
     let path = path_of(name);
     let source = std::fs::read_to_string(&path).unwrap();
     let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-    Program { name, language: Language::C, source, origin: Origin::File { path }, cflags: Vec::new() }
+    let language = if name.ends_with(".rs") { Language::Rust } else { Language::C };
+    Program { name, language, source, origin: Origin::File { path }, cflags: Vec::new() }
 }
 
 fn expectations(source: &str) -> Vec<Expectation> {
@@ -50,8 +51,13 @@ fn expectations(source: &str) -> Vec<Expectation> {
     source.lines().filter_map(|l| l.strip_prefix("// expect: ")).flat_map(parse).collect()
 }
 
-/// Checks every expectation of a program.
+/// Checks every expectation of a program about what is looked for usually.
 pub fn expect(name: &str) {
+    expect_among(name, &Invariant::usual().filter(|i| *i != Invariant::Codegen).collect::<Vec<_>>());
+}
+
+/// Checks every expectation of a program about some invariants.
+pub fn expect_among(name: &str, invariants: &[Invariant]) {
     let program = load(name);
     let expectations = expectations(&program.source);
     assert!(!expectations.is_empty(), "{name} expects nothing");
@@ -61,8 +67,8 @@ pub fn expect(name: &str) {
             continue;
         };
         for engine in expectation.engines {
-            let invariants = Invariant::ALL.into_iter().filter(|i| *i != Invariant::Codegen).collect();
-            let options = CheckOptions { engine, invariants, strictness: Strictness::Filtered, ..CheckOptions::default() };
+            let options =
+                CheckOptions { engine, invariants: invariants.to_vec(), strictness: Strictness::Filtered, ..CheckOptions::default() };
             let checker = match Checker::new(options) {
                 Ok(checker) => checker,
                 Err(e) => {

@@ -1,6 +1,7 @@
 //! One file per invariant, each with real programs, real compilers and real debuggers.
 
 mod backtrace;
+mod breakpoint;
 mod clean;
 mod codegen;
 mod consistency;
@@ -8,6 +9,7 @@ mod dwarf;
 mod harness;
 mod line;
 mod literal;
+mod lost;
 mod parameter;
 mod scope;
 mod value;

@@ -61,7 +61,8 @@ pub struct Args {
     tracing: TraceFlags,
     #[command(flatten)]
     launch: LaunchFlags,
-    /// Invariants to check: line, backtrace, scope, parameter, value, codegen, self, dwarf. [default: all]
+    /// Invariants to check: line, backtrace, scope, parameter, value, codegen, self, dwarf, breakpoint, lost.
+    /// [default: all but lost]
     #[arg(long = "invariant", value_name = "NAME", value_delimiter = ',')]
     invariants: Vec<Invariant>,
     /// Apply the literal definitions, without the rules that drop known artefacts.
@@ -95,7 +96,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         engine: args.tracing.engine,
         policy: policy.unwrap_or(Policy::Gdb),
         strictness: if args.strict { Strictness::Literal } else { Strictness::Filtered },
-        invariants: if args.invariants.is_empty() { Invariant::ALL.to_vec() } else { args.invariants.clone() },
+        invariants: if args.invariants.is_empty() { Invariant::usual().collect() } else { args.invariants.clone() },
         launch: args.launch.launch(&args.args)?,
         follow: args.launch.follow(),
         repeat: Repeat::Twice,

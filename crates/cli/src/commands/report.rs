@@ -3,6 +3,7 @@
 use crate::exit::Ending;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
+use trueline_model::Invariant;
 use trueline_store::Store;
 
 /// Show a campaign: the table here, everything else as HTML files that need no network.
@@ -14,6 +15,9 @@ pub struct Args {
     /// Where the HTML goes. [default: beside the database]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Rank the passes that triage found by the variables that they lose.
+    #[arg(long)]
+    losses: bool,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -35,6 +39,9 @@ pub struct Document<'a> {
     table: Vec<ReportRow>,
     /// Findings by pass, of those that triage explained.
     passes: Vec<PassCount<'a>>,
+    /// The same for variables that are lost, with `--losses`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    losses: Option<Vec<PassCount<'a>>>,
 }
 
 #[derive(serde::Serialize, schemars::JsonSchema)]
@@ -70,7 +77,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let out = args.out.clone().unwrap_or_else(|| super::hunt::report_dir(&args.db));
     let index = write(&store, &out)?;
     let table = trueline_report::table_of(&store)?;
-    let passes = trueline_report::passes_of(&store)?;
+    let passes = trueline_report::passes_of(&store, None)?;
+    let losses = args.losses.then(|| trueline_report::passes_of(&store, Some(Invariant::Lost))).transpose()?;
     if args.json {
         let cell = |(kind, (all, distinct)): (&String, &(u64, u64))| (kind.clone(), Cell { all: *all, distinct: *distinct });
         let row = |row: &trueline_report::TableRow| ReportRow {
@@ -84,7 +92,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
             report: &index,
             counts: store.counts()?,
             table: table.rows.iter().map(row).collect(),
-            passes: passes.iter().map(|(pass, count)| PassCount { pass, findings: *count }).collect(),
+            passes: counted(&passes),
+            losses: losses.as_deref().map(counted),
         };
         println!("{}", serde_json::to_string_pretty(&document)?);
     } else {
@@ -93,9 +102,21 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
             println!("findings  pass (of those that triage explained)");
             passes.iter().for_each(|(pass, count)| println!("{count:>8}  {pass}"));
         }
+        match losses.as_deref() {
+            None => {}
+            Some([]) => println!("no pass is known to lose a variable: hunt with --invariant lost, then trueline triage"),
+            Some(losses) => {
+                println!("variables  lost by");
+                losses.iter().for_each(|(pass, count)| println!("{count:>9}  {pass}"));
+            }
+        }
         println!("report: {}", index.display());
     }
     Ok(Ending::Clean)
+}
+
+fn counted(passes: &[(String, usize)]) -> Vec<PassCount<'_>> {
+    passes.iter().map(|(pass, count)| PassCount { pass, findings: *count }).collect()
 }
 
 /// Writes the HTML report and returns the page to open.

@@ -9,9 +9,9 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 pub use trueline_explain::TriageDocument;
 use trueline_explain::{
-    ExplainError, Explained, Explainer, FindingCase, Looking, Readers, Stage, Versions, check_options, faults_of, shows_expected,
+    ExplainError, Explained, Explainer, FindingCase, Looking, Losses, Readers, Stage, Versions, check_options, faults_of, shows_expected,
 };
-use trueline_model::{CompilerKind, EngineKind, Fault, FindingId, Language, OptLevel, Policy};
+use trueline_model::{CompilerKind, EngineKind, Fault, FindingId, Invariant, Language, OptLevel, Policy};
 use trueline_store::Store;
 use trueline_toolchain::{find_compiler, installed_compilers};
 use trueline_triage::{KnownBugs, Setting};
@@ -77,7 +77,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
-    let looking = Looking::new(args.engine, args.policy);
+    let mut looking = Looking::new(args.engine, args.policy);
     if let Some(kind) = &args.expect {
         return expect(&args, kind, &looking);
     }
@@ -96,6 +96,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         Some(store) => (from_store(store, &args)?, Vec::new()),
         None => from_files(&args, &looking)?,
     };
+    if cases.iter().any(|case| matches!(&case.fault, Fault::Violation(v) if v.invariant() == Invariant::Lost)) {
+        looking.losses = Losses::Sought;
+    }
     let terminal = std::io::stderr().is_terminal();
     let progress = |stage| show(terminal, stage);
     let readers = (!args.no_readers).then(|| Readers::beside(&check_options(&looking)));

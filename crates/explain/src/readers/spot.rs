@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
 use trueline_dwarf::Search;
-use trueline_model::{EngineKind, Observation, Reader, Reading, Step, Violation};
+use trueline_model::{Astray, Breach, EngineKind, FileName, LineKey, Observation, Reader, Reading, Step, Violation};
 use trueline_oracle::{ToldBy, has_wrong_value, shows, told_by, variables_of, views};
 use trueline_toolchain::Launch;
-use trueline_trace::{DebuggerPool, Spot, SpotRequest};
+use trueline_trace::{DebuggerPool, Engine, Placement, Spot, SpotRequest, TraceRequest, open_engine};
 
 /// Visits of an address at which values and callers are looked at. The programs here seldom come by more often.
 const VISITS: u32 = 64;
@@ -30,6 +30,8 @@ struct Debugger {
     reader: Reader,
     kind: EngineKind,
     pool: OnceLock<Result<DebuggerPool, String>>,
+    /// Who is asked where breakpoints go.
+    engine: OnceLock<Result<Box<dyn Engine + Send + Sync>, String>>,
     habits: Mutex<HashMap<String, Habit>>,
 }
 
@@ -85,7 +87,7 @@ impl Debuggers {
     /// gdb and lldb, without the one that screens.
     pub(super) fn beside(screen: Reader) -> Self {
         let all = [(Reader::Gdb, EngineKind::Gdb), (Reader::Lldb, EngineKind::Lldb)];
-        let debugger = |(reader, kind)| Debugger { reader, kind, pool: OnceLock::new(), habits: Mutex::default() };
+        let debugger = |(reader, kind)| Debugger { reader, kind, pool: OnceLock::new(), engine: OnceLock::new(), habits: Mutex::default() };
         Self(all.into_iter().filter(|(reader, _)| *reader != screen).map(debugger).collect())
     }
 
@@ -161,11 +163,12 @@ impl Debugger {
         let pool = made.as_ref().map_err(Clone::clone)?;
         let questions = asked_of.questions;
         let mut answers = vec![SpotAnswer::Unknown; questions.len()];
+        self.place(asked_of, &mut answers)?;
         // First what can be read without running; then whatever needs values or callers, or may be seen in another way.
         let readable: Vec<usize> = (0..questions.len()).filter(|i| !needs_values(questions[*i].violation)).collect();
         asked_of.inspect(pool, &readable, 0, &mut answers)?;
         let mut asked = Vec::new();
-        for (i, question) in questions.iter().enumerate() {
+        for (i, question) in questions.iter().enumerate().filter(|(_, q)| !is_placed(q.violation)) {
             match &answers[i] {
                 SpotAnswer::Shows(_) => continue,
                 SpotAnswer::ShowsOther(_) if reads_all_views(self.kind) => continue,
@@ -184,10 +187,56 @@ impl Debugger {
         Ok(answers)
     }
 
+    /// Asks where breakpoints go, for the violations that this tells.
+    fn place(&self, asked: &SpotQuestions<'_>, answers: &mut [SpotAnswer]) -> Result<(), String> {
+        let open: Vec<usize> = (0..asked.questions.len()).filter(|i| is_placed(asked.questions[*i].violation)).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let made = self.engine.get_or_init(|| open_engine(self.kind).map_err(|e| e.to_string()));
+        let engine = made.as_ref().map_err(Clone::clone)?;
+        let line = |i: &usize| {
+            let violation = asked.questions[*i].violation;
+            LineKey { file: FileName::new(violation.file.base()), line: violation.line }
+        };
+        let lines: Vec<LineKey> = open.iter().map(line).collect();
+        let mut request = TraceRequest::new(asked.binary);
+        request.user_files = asked.user_files.to_vec();
+        let places = engine.places(&request, &lines).map_err(|e| e.to_string())?;
+        for (i, line) in open.into_iter().zip(lines) {
+            let placed = places.get(&line).map_or(&[][..], |p| &p[..]);
+            answers[i] = placement_answer(asked.questions[i].violation, &line, placed);
+        }
+        Ok(())
+    }
+
     fn with_habit<T>(&self, class: &str, f: impl FnOnce(&mut Habit) -> T) -> T {
         let mut habits = self.habits.lock();
         f(habits.entry(class.to_owned()).or_default())
     }
+}
+
+/// Whether a violation is told by where a debugger puts a breakpoint.
+fn is_placed(violation: &Violation) -> bool {
+    told_by(violation.invariant()) == ToldBy::Placement
+}
+
+/// What the places of a debugger's breakpoint say of a violation. That the program does not come by the places that a
+/// violation names, or does, was seen when it was found.
+fn placement_answer(violation: &Violation, line: &LineKey, placed: &[Placement]) -> SpotAnswer {
+    let exact: Vec<u64> = placed.iter().filter(|p| p.shown.as_ref() == Some(line)).map(|p| p.pc).collect();
+    let sees = match &violation.breach {
+        Breach::Breakpoint(Astray::NeverHit { places, .. }) => !exact.is_empty() && exact.iter().all(|pc| places.contains(pc)),
+        Breach::Breakpoint(Astray::Moved { .. }) => exact.is_empty(),
+        Breach::Breakpoint(Astray::NotRun { places }) => exact.iter().any(|pc| places.contains(pc)),
+        _ => return SpotAnswer::Unknown,
+    };
+    let goes: Vec<String> = placed
+        .iter()
+        .map(|p| format!("{:#x}{}", p.pc, p.shown.as_ref().map_or(String::new(), |l| format!(" (line {})", l.line))))
+        .collect();
+    let said = if goes.is_empty() { "finds no place for it".to_owned() } else { format!("puts it at {}", goes.join(", ")) };
+    if sees { SpotAnswer::Shows(said) } else { SpotAnswer::ShowsOther(said) }
 }
 
 /// Whether a debugger tells, without running, every way in which it may show an address. Where inlined functions begin it
@@ -208,7 +257,7 @@ fn is_static(violation: &Violation, steps: &[&Step]) -> bool {
     match told_by(violation.invariant()) {
         ToldBy::Address => true,
         ToldBy::Callers => !steps.iter().any(may_differ),
-        ToldBy::Values | ToldBy::Build => false,
+        ToldBy::Values | ToldBy::Placement | ToldBy::Build => false,
     }
 }
 

@@ -34,3 +34,19 @@ fn rows_at(case: &Case<'_>, pc: u64) -> Vec<Option<Line>> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::case::Strictness;
+    use crate::rules::bench::{Bench, Verdict};
+    use trueline_model::Invariant;
+
+    #[test]
+    fn strictly_a_declaration_without_code_at_o0_counts() {
+        let mut bench = Bench::new();
+        bench.optimized_stop(7, &["main"], &[]);
+        assert_eq!(bench.verdicts(Invariant::Line), [Verdict::Dropped("no-reference-row")]);
+        bench.strictness = Strictness::Literal;
+        assert_eq!(bench.verdicts(Invariant::Line), [Verdict::Reported]);
+    }
+}

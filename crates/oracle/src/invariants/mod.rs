@@ -18,6 +18,8 @@ pub enum ToldBy {
     Callers,
     /// The values of a running program.
     Values,
+    /// Where a debugger puts a breakpoint, and whether a run comes by there.
+    Placement,
     /// Nothing that a stop shows: the build as a whole is wrong.
     Build,
 }

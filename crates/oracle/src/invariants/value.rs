@@ -2,7 +2,7 @@
 //! in the -O0 trace. Aggregates are compared scalar by scalar.
 
 use super::{ToldBy, at_stop, has_wrong_value, is_in_function, variables_of};
-use crate::case::{Candidate, Case, Subject};
+use crate::case::{Candidate, Case, Strictness, Subject};
 use crate::leaves::is_gap;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub(super) fn list_of(case: &Case<'_>, wanted: fn(VarKind) -> bool, breach: fn(N
                     let Some(line) = case.optimized.stop(sighting.0).line.clone() else { continue };
                     let count = per_line.entry(line.clone()).or_default();
                     *count += 1;
-                    if *count > VALUES_PER_LINE {
+                    if *count > VALUES_PER_LINE && case.strictness == Strictness::Filtered {
                         continue;
                     }
                     let held = NeverHeld {

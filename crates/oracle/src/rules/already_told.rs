@@ -1,30 +1,34 @@
-//! What one trace shows alone is not reported again where the comparison of both traces reports it on the same line. The
-//! rule looks at the other reports, not at the case, so it stands apart from [`RULES`](super::RULES).
+//! What one trace shows alone is not reported again where the comparison of both traces reports it on the same line, nor is
+//! a breakpoint that is hit on a line that is stepped on and never runs. The rule looks at the other reports, not at the case, so it stands apart from [`RULES`](super::RULES).
 
 use super::Rule;
 use crate::case::Candidate;
-use trueline_model::{Invariant, Violation};
+use trueline_model::{Astray, Breach, Invariant, Violation};
 
 /// Told already.
 pub const RULE: Rule = Rule {
     name: "already-told",
-    invariants: &[Invariant::SelfContradiction],
+    invariants: &[Invariant::SelfContradiction, Invariant::Breakpoint],
     reason: "a line, backtrace or scope violation on this line already says so",
     drop: |_, _| false,
 };
 
-/// True when a comparison with -O0 already reports what one trace alone shows on the line.
+/// True when another report on the line already says it.
 pub(crate) fn is_told(candidate: &Candidate, violations: &[Violation]) -> bool {
     let told = |v: &Violation| {
         let same_line = v.file == candidate.violation.file && v.line == candidate.violation.line;
         let same_matter = match v.invariant() {
-            Invariant::Line | Invariant::Backtrace => true,
-            Invariant::Scope => v.function == candidate.violation.function,
+            Invariant::Line => true,
+            Invariant::Backtrace => candidate.violation.invariant() == Invariant::SelfContradiction,
+            Invariant::Scope if candidate.violation.invariant() == Invariant::SelfContradiction => {
+                v.function == candidate.violation.function
+            }
             _ => false,
         };
         same_line && same_matter
     };
-    candidate.violation.invariant() == Invariant::SelfContradiction && violations.iter().any(told)
+    let may_repeat = matches!(candidate.violation.breach, Breach::SelfContradiction(_) | Breach::Breakpoint(Astray::NotRun { .. }));
+    may_repeat && violations.iter().any(told)
 }
 
 #[cfg(test)]

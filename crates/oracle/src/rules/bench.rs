@@ -2,11 +2,12 @@
 
 use crate::case::{Case, FloatMath, Judgement, Strictness, judge};
 use crate::digest::{Digest, Role};
+use crate::effects::{Effects, Place, Tied};
 use crate::facts::{Extent, OptimizedFacts, ReferenceFacts, SourceFacts, Testimony, Witness};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueline_model::{
-    FileName, Frame, FrameKind, Invariant, Line, LineKey, Observation, Step, StepSink, VarKey, VarKind, Variable, Violation,
+    FileName, Frame, FrameKind, Invariant, Line, LineEffect, LineKey, Observation, Step, StepSink, VarKey, VarKind, Variable, Violation,
 };
 
 /// What became of a candidate.
@@ -33,6 +34,23 @@ pub(crate) fn local(name: &str, decl_line: u32, value: &str) -> Variable {
     }
 }
 
+/// A line of `main` that prints, by an instruction of the line, and whose breakpoint is not hit.
+pub(crate) fn tied(number: u32, pc: u64) -> Tied {
+    Tied {
+        line: line(number),
+        function: "main".into(),
+        effect: LineEffect::Call { callee: "output".into() },
+        pc,
+        row: Some(line(number)),
+        visits: 1,
+        missed: 1,
+        moved: 0,
+        places: vec![Place { pc: pc + 0x100, shown: Some(line(number)), in_function: true, hits: 0 }],
+        alike: BTreeSet::from([line(number)]),
+        sites: (1, 1),
+    }
+}
+
 struct Said(BTreeMap<VarKey, Testimony>);
 
 impl Witness for Said {
@@ -47,7 +65,9 @@ pub(crate) struct Bench {
     pub(crate) reference_facts: ReferenceFacts,
     pub(crate) optimized_facts: OptimizedFacts,
     pub(crate) float_math: FloatMath,
+    pub(crate) strictness: Strictness,
     pub(crate) source: SourceFacts,
+    pub(crate) effects: Effects,
     witness: Said,
     pc: u64,
 }
@@ -60,7 +80,9 @@ impl Bench {
             reference_facts: ReferenceFacts::default(),
             optimized_facts: OptimizedFacts::default(),
             float_math: FloatMath::Exact,
+            strictness: Strictness::Filtered,
             source: SourceFacts::default(),
+            effects: Effects::default(),
             witness: Said(BTreeMap::new()),
             pc: 0x1000,
         }
@@ -131,10 +153,12 @@ impl Bench {
             optimized: &self.optimized,
             reference_facts: &self.reference_facts,
             optimized_facts: &self.optimized_facts,
+            effects: &self.effects,
             source: &self.source,
             witness: &self.witness,
             float_math: self.float_math,
+            strictness: self.strictness,
         };
-        judge(&case, invariants, Strictness::Filtered)
+        judge(&case, invariants)
     }
 }

@@ -9,11 +9,14 @@ mod brace_line;
 mod differs_between_runs;
 mod executed_row;
 mod fixed_home;
+mod hit_at_other_times;
 mod inherited_block;
 mod intermediate_value;
 mod line_zero;
 mod macro_temporary;
 mod marked_uninitialised;
+mod merged_code;
+mod moved_in_function;
 mod no_reference_row;
 mod no_reference_stop;
 mod own_line;
@@ -60,6 +63,9 @@ pub const RULES: &[Rule] = &[
     no_reference_row::RULE,
     line_zero::RULE,
     no_reference_stop::RULE,
+    hit_at_other_times::RULE,
+    moved_in_function::RULE,
+    merged_code::RULE,
     same_line_function::RULE,
     visible_on_line::RULE,
     own_line::RULE,

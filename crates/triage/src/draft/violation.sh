@@ -137,6 +137,7 @@ judge() {
     if (kind == "self" && variable == "") return wrong
     if (kind == "scope" || kind == "self") return here && listed
     if (kind == "dwarf") return here && broken
+    if (kind == "lost") return here && gone && name == func
     if (kind == "parameter" || kind == "value") return here && matched && name == func
     return here
   }
@@ -160,7 +161,7 @@ judge() {
     judged = 1
     if (index(", " allowed ", ", ", " word ", ") == 0) matched = 1
   }
-  /^@@stop/ { finish(); open = 1; block = stack = printed = ""; here = wrong = listed = broken = matched = judged = lines = 0; next }
+  /^@@stop/ { finish(); open = 1; block = stack = printed = ""; here = wrong = listed = broken = gone = matched = judged = lines = 0; next }
   /^@@end/ { finish(); next }
   !open { next }
   {
@@ -177,6 +178,7 @@ judge() {
     if (index(plain, variable " = ") == 1) { listed = 1; take(); printed = substr(plain, length(variable) + 4) "\n" }
     else if (plain ~ /^\$[0-9]+ = /) { listed = 1; take(); sub(/^[^=]*= /, "", plain); printed = plain "\n" }
     else if (printed != "") printed = printed plain "\n"
+    if (plain ~ /optimized out>|not available>/) gone = 1
     if (index(plain, variable) && plain ~ /<error|[Ee]rror:|[Cc]annot access memory|[Ii]nvalid|[Uu]nhandled|[Aa]sked for position|not (available|supported)/) broken = 1
   }
   END {
@@ -197,6 +199,38 @@ try() {
   judge "$1 ($3)" && { echo 'The fault shows.'; exit 0; }
 }
 
+# A breakpoint on the line, set as a user sets it, and the line and function of each stop.
+gdb_by_break() {
+  {
+    gdb_setup
+    printf 'break %s:%s\nrun >/dev/null\nset $n = 0\nwhile $n < 200\n' "$FILE" "$LINE"
+    printf '%s\n' 'echo @@stop\n' frame 'echo @@end\n'
+    printf 'continue\nset $n = $n + 1\nend\n'
+  } >"$work/commands"
+  gdb_run
+}
+
+lldb_by_break() {
+  {
+    printf 'breakpoint set --file %s --line %s\nprocess launch -o /dev/null\n' "$FILE" "$LINE"
+    KIND=line VARIABLE= lldb_session continue 200
+  } >"$work/commands"
+  lldb_run
+}
+
+# Whether a breakpoint goes astray: hit on its line and in its function though the line never runs, or not hit there though it runs.
+astray() {
+  # $1: gdb or lldb
+  : >"$work/session"
+  "$1_by_break"
+  hits=$(KIND=line judge "$1" >"$work/judged" && echo yes || echo no)
+  sed "s/^/  /" "$work/judged"
+  case $EXPECTED in
+    *'is not hit'*) [ "$hits" = yes ] ;;
+    *) [ "$hits" = no ] ;;
+  esac
+}
+
 is_there "$GDB" || is_there "$LLDB" || { echo "neither $GDB nor $LLDB is there: set GDB= or LLDB=" >&2; exit 2; }
 echo "expected: $EXPECTED"
 for debugger in $DEBUGGERS; do
@@ -204,6 +238,10 @@ for debugger in $DEBUGGERS; do
     gdb) is_there "$GDB" || continue ;;
     lldb) is_there "$LLDB" || continue ;;
   esac
+  if [ "$KIND" = breakpoint ]; then
+    astray $debugger && { echo 'The fault shows.'; exit 0; }
+    continue
+  fi
   try $debugger by_rows "stopped on the rows of $FILE:$LINE"
   # The second one is asked for a second opinion only: stepping takes long.
   [ $debugger != "${DEBUGGERS%% *}" ] || try $debugger by_steps 'stepping from main'

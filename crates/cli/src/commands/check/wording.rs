@@ -44,6 +44,25 @@ fn examples(invariant: Invariant) -> Vec<(&'static str, Breach)> {
             ("block", Breach::SelfContradiction(Contradiction::Block { variable: name("v"), open, close })),
         ],
         Invariant::Dwarf => vec![("unreadable", Breach::Dwarf(IllFormed { variable: name("v") }))],
+        Invariant::Breakpoint => {
+            let effect = || LineEffect::Call { callee: name("output") };
+            let store = LineEffect::Store { object: name("total") };
+            vec![
+                ("never-hit", Breach::Breakpoint(Astray::NeverHit { effect: effect(), places: vec![0x1150] })),
+                ("moved", Breach::Breakpoint(Astray::Moved { effect: store, to: vec![Line(9)] })),
+                ("not-run", Breach::Breakpoint(Astray::NotRun { places: vec![0x1140, 0x1150] })),
+            ]
+        }
+        Invariant::Lost => {
+            let lost = |evidence| Breach::Lost(Missing { variable: name("v"), evidence });
+            vec![
+                ("argument", lost(Recovery::Argument { callee: name("output"), place: name("esi") })),
+                ("stored", lost(Recovery::Stored { object: name("total"), place: name("the constant 5") })),
+                ("returns", lost(Recovery::Returns { value: name("5"), back_on: Line(9) })),
+                ("setting", lost(Recovery::OtherSetting { flag: name("-gdwarf-4"), value: name("5") })),
+                ("relation", lost(Recovery::Relation { expression: name("(rax - 16) / 4") })),
+            ]
+        }
     }
 }
 
