@@ -29,6 +29,20 @@ pub struct Config {
     pub db: Option<PathBuf>,
     /// Limits on steps and time.
     pub limits: LimitsConfig,
+    /// How the project is built and run, for `--project`.
+    pub project: ProjectConfig,
+}
+
+/// How a project is built and run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProjectConfig {
+    /// The build command, as `--build` takes it.
+    pub build: Option<String>,
+    /// The runs, as `--run` takes them.
+    pub run: Vec<String>,
+    /// Seconds one build may take.
+    pub build_seconds: Option<u64>,
 }
 
 /// Limits on what is run.
@@ -81,6 +95,9 @@ pub fn apply(config: &Config, command: clap::Command) -> clap::Command {
         ("db", one(config.db.as_ref().map(|path| path.display().to_string()))),
         ("max_steps", one(config.limits.max_steps.map(|n| text(&n)))),
         ("time_limit", one(config.limits.seconds.map(|n| text(&n)))),
+        ("build_command", one(config.project.build.clone())),
+        ("run", config.project.run.clone()),
+        ("build_limit", one(config.project.build_seconds.map(|n| text(&n)))),
     ];
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| {

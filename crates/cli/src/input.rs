@@ -93,6 +93,11 @@ impl BuildFlags {
         }
     }
 
+    /// The compilers that were named, whatever they compile; none when the choice is left open.
+    pub fn named_compilers(&self) -> anyhow::Result<Vec<Compiler>> {
+        self.cc.iter().map(|name| Ok(find_compiler(name)?)).collect()
+    }
+
     /// Those of the compilers asked for that take the language; an error when none does.
     pub fn compilers_that_take(&self, language: Language) -> anyhow::Result<Vec<Compiler>> {
         Ok(self.sort_by_language(language)?.0)
@@ -109,7 +114,7 @@ impl BuildFlags {
 
     /// The compilers asked for: those that take the language, at least one, and those that do not.
     fn sort_by_language(&self, language: Language) -> anyhow::Result<(Vec<Compiler>, Vec<Compiler>)> {
-        let all = self.cc.iter().map(|name| Ok(find_compiler(name)?)).collect::<anyhow::Result<Vec<_>>>()?;
+        let all = self.named_compilers()?;
         let (fitting, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|c| takes(c, language));
         match (fitting.is_empty(), self.chosen) {
             (false, _) => Ok((fitting, others)),

@@ -4,6 +4,7 @@ use trueline_check::CheckError;
 use trueline_ctree::PreprocessError;
 use trueline_isolate::FailureError;
 use trueline_model::OptLevel;
+use trueline_project::ProjectError;
 use trueline_reduce::ReduceError;
 use trueline_triage::{AttributeError, DraftError, ProbeError};
 
@@ -13,6 +14,9 @@ pub enum ExplainError {
     /// A checker cannot be had, or cannot do its work.
     #[error(transparent)]
     Check(#[from] CheckError),
+    /// A project could not be built or run.
+    #[error(transparent)]
+    Project(#[from] ProjectError),
     /// A build could not be tried.
     #[error(transparent)]
     Probe(#[from] ProbeError),

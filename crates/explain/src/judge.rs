@@ -229,7 +229,7 @@ impl Judge {
 }
 
 /// What a check says about a build; trouble with tools is no answer.
-fn shown(result: Result<Vec<Violation>, CheckError>) -> Result<Shown, ProbeError> {
+pub(crate) fn shown(result: Result<Vec<Violation>, CheckError>) -> Result<Shown, ProbeError> {
     let error = match result {
         Ok(violations) => return Ok(Shown::Violations(violations)),
         Err(error) => error,
@@ -293,15 +293,20 @@ impl Probe for FaultProbe<'_> {
     }
 
     fn functions(&self) -> Vec<String> {
-        let Fault::Violation(violation) = &self.sought.0 else { return Vec::new() };
-        let mut functions: Vec<String> = Vec::new();
-        for name in [violation.function.to_string()].into_iter().chain(violation.frames.iter().map(std::string::ToString::to_string)) {
-            if !name.is_empty() && !functions.contains(&name) {
-                functions.push(name);
-            }
-        }
-        functions
+        functions_of(&self.sought.0)
     }
+}
+
+/// The functions that a fault shows in, innermost first.
+pub(crate) fn functions_of(fault: &Fault) -> Vec<String> {
+    let Fault::Violation(violation) = fault else { return Vec::new() };
+    let mut functions: Vec<String> = Vec::new();
+    for name in [violation.function.to_string()].into_iter().chain(violation.frames.iter().map(std::string::ToString::to_string)) {
+        if !name.is_empty() && !functions.contains(&name) {
+            functions.push(name);
+        }
+    }
+    functions
 }
 
 #[cfg(test)]

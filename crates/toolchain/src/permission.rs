@@ -50,6 +50,11 @@ impl Permissions {
     pub fn allow(self, permission: Permission) -> bool {
         self.0 & 1 << permission as u8 != 0
     }
+
+    /// These and one more.
+    pub fn with(self, permission: Permission) -> Self {
+        Self(self.0 | 1 << permission as u8)
+    }
 }
 
 impl FromIterator<Permission> for Permissions {

@@ -7,6 +7,7 @@ mod baseline;
 mod batch;
 mod json;
 mod junit;
+pub mod project;
 mod sarif;
 mod text;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use crate::style::Style;
 use anyhow::{Context, bail};
 use baseline::Baseline;
 use batch::{CheckView, Checked};
+use project::ProjectFlags;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use trueline_check::{CheckOptions, Checker, Ownership, Repeat, Strictness};
@@ -31,17 +33,18 @@ Examples:
   trueline check prog.c --cc gcc,clang --opt=-Og,-O2
   trueline check tests/ --cc gcc --baseline known.json --write-baseline   record what is wrong today
   trueline check tests/ --cc gcc --baseline known.json --junit out.xml    fail on what is new
-  trueline check --reference prog.O0 --optimized prog.O2 -- ARGS          builds of your own";
+  trueline check --reference prog.O0 --optimized prog.O2 -- ARGS          builds of your own
+  trueline check --project DIR --build 'make -j2' --run './prog ARGS'     a project, by its own build";
 
 /// Check programs: does an optimized build mislead a debugger? Exits with 1 when one does.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// Programs, C or Rust, closed and deterministic; or directories of them, searched to their depth.
-    #[arg(value_name = "FILE|DIR", required_unless_present = "reference", conflicts_with = "reference")]
+    #[arg(value_name = "FILE|DIR", required_unless_present_any = ["reference", "project"], conflicts_with_all = ["reference", "project"])]
     inputs: Vec<PathBuf>,
     /// A binary built elsewhere at -O0 with -g; goes with --optimized.
-    #[arg(long, value_name = "BINARY", requires = "optimized")]
+    #[arg(long, value_name = "BINARY", requires = "optimized", conflicts_with = "project")]
     reference: Option<PathBuf>,
     /// The optimized build of the same program.
     #[arg(long, value_name = "BINARY", requires = "reference")]
@@ -55,6 +58,8 @@ pub struct Args {
     /// Arguments of the program.
     #[arg(last = true, value_name = "ARGS")]
     args: Vec<String>,
+    #[command(flatten)]
+    project: ProjectFlags,
     #[command(flatten)]
     build: BuildFlags,
     #[command(flatten)]
@@ -113,11 +118,13 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     };
     // What is written must hold everything that is there, known before or not.
     let excuses = baseline.as_ref().filter(|_| !args.write_baseline);
-    let checker = Checker::new(options)?;
     let view = CheckView { engine: args.tracing.engine, policy, explain: args.explain, style: Style::of_stdout() };
-    let check = || match (&args.reference, &args.optimized) {
-        (Some(reference), Some(optimized)) => Ok(vec![batch::check_pair(&checker, reference, optimized, &args.args, excuses, &view)?]),
-        _ => batch::check_all(&checker, &args.inputs, &args.build, excuses, &view),
+    let check = || match (&args.reference, &args.optimized, args.project.directory()) {
+        (_, _, Some(project)) => args.project.check(project, &options, (&args.build, &args.launch), excuses, &view),
+        (Some(reference), Some(optimized), _) => {
+            Ok(vec![batch::check_pair(&Checker::new(options.clone())?, reference, optimized, &args.args, excuses, &view)?])
+        }
+        _ => batch::check_all(&Checker::new(options.clone())?, &args.inputs, &args.build, excuses, &view),
     };
     let checked = if args.launch.is_alone() { rayon::ThreadPoolBuilder::new().num_threads(1).build()?.install(check) } else { check() }?;
     if let Some(path) = &args.sarif {
@@ -141,7 +148,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 }
 
 fn program_name(args: &Args) -> String {
-    let names: Vec<String> = args.optimized.iter().chain(&args.inputs).map(|p| p.display().to_string()).collect();
+    let project = args.project.directory().map(Path::to_owned);
+    let names: Vec<String> = args.optimized.iter().chain(&project).chain(&args.inputs).map(|p| p.display().to_string()).collect();
     names.join(" ")
 }
 

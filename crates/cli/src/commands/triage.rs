@@ -1,10 +1,14 @@
 //! `trueline triage`: which pass did it, in which versions, the same bug as which other, and whose fault.
 
 mod print;
+mod project;
 
+use crate::commands::check::project::ProjectFlags;
 use crate::exit::Ending;
-use crate::input::read_with_flags;
+use crate::input::{LaunchFlags, read_with_flags};
 use anyhow::{Context, bail};
+pub use project::Document as ProjectDocument;
+use project::ProjectQuestion;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 pub use trueline_explain::TriageDocument;
@@ -21,6 +25,10 @@ use trueline_triage::{KnownBugs, Setting};
 pub struct Args {
     /// A program (.c, .rs), or numbers of findings in --db; with --db alone, every finding.
     targets: Vec<String>,
+    #[command(flatten)]
+    project: ProjectFlags,
+    #[command(flatten)]
+    launch: LaunchFlags,
     /// The campaign store that holds the findings.
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
@@ -80,6 +88,14 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let mut looking = Looking::new(args.engine, args.policy);
     if let Some(kind) = &args.expect {
         return expect(&args, kind, &looking);
+    }
+    if let Some(dir) = args.project.directory() {
+        let compiler = find_compiler(&args.cc)?;
+        let (levels, cflags) = (args.opt.as_slice(), args.cflags.as_slice());
+        let question =
+            ProjectQuestion { project: &args.project, launch: &args.launch, compiler: &compiler, levels, cflags, looking: &looking };
+        let found = question.answer(dir, |fault| is_wanted(fault, &args), args.json)?;
+        return Ok(if found && args.fail_on_findings { Ending::Found } else { Ending::Clean });
     }
     let mut known = KnownBugs::shipped()?;
     if let Some(dir) = &args.known {

@@ -13,7 +13,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use trueline_check::{CheckError, CheckRun, Checker, Reference};
 use trueline_model::{EngineKind, Language, OptLevel, Policy, Program, Violation};
-use trueline_toolchain::Compiler;
+use trueline_toolchain::{Compiler, quote};
 
 /// How results are shown.
 pub struct CheckView {
@@ -47,6 +47,8 @@ pub struct BuildRow {
 pub struct CheckedProgram<'a> {
     /// The path of the program.
     pub program: String,
+    /// What `trueline triage` is told to look at, as a shell takes it.
+    pub target: String,
     /// Its text, if we have it.
     pub source: Option<&'a str>,
     /// The -O0 sides, one per compiler.
@@ -78,7 +80,8 @@ impl Checked {
         self.failures().next().is_some() || self.runs.iter().any(|run| !run.violations.is_empty())
     }
 
-    fn of(mut outcome: CheckedProgram<'_>, baseline: Option<&Baseline>, view: &CheckView) -> Self {
+    /// What is kept of a program: its report, without the traces.
+    pub fn of(mut outcome: CheckedProgram<'_>, baseline: Option<&Baseline>, view: &CheckView) -> Self {
         let texts: Vec<&str> = outcome.source.map(|s| s.lines().map(str::trim).collect()).unwrap_or_default();
         let text_of = |line: u32| texts.get((line as usize).wrapping_sub(1)).map(|&t| t.to_owned());
         if let Some(baseline) = baseline {
@@ -157,7 +160,8 @@ pub fn check_all(
             Err(_) => &build.compilers(program.language)?,
         };
         let (references, rows) = check_levels(checker, &program, compilers, &build.levels());
-        let outcome = CheckedProgram { program: path.display().to_string(), source: Some(&program.source), references, rows };
+        let outcome =
+            CheckedProgram { program: path.display().to_string(), target: quote(path), source: Some(&program.source), references, rows };
         let checked = Checked::of(outcome, baseline, view);
         progress.inc(1);
         anyhow::Ok(checked)
@@ -213,6 +217,12 @@ pub fn check_pair(
 ) -> anyhow::Result<Checked> {
     let reference = checker.reference_pair(reference, args)?;
     let row = BuildRow::new(None, None, checker.check_against(&reference, optimized), Some(0));
-    let outcome = CheckedProgram { program: optimized.display().to_string(), source: None, references: vec![reference], rows: vec![row] };
+    let outcome = CheckedProgram {
+        program: optimized.display().to_string(),
+        target: quote(optimized),
+        source: None,
+        references: vec![reference],
+        rows: vec![row],
+    };
     Ok(Checked::of(outcome, baseline, view))
 }

@@ -106,7 +106,7 @@ fn show(
     }
     out.push_str(&facts(&words, style));
     if let (Some(compiler), Some(opt)) = (&row.compiler, row.opt) {
-        let next = format!("trueline triage {} --cc {} --opt {opt}", outcome.program, compiler.id.path.display());
+        let next = format!("trueline triage {} --cc {} --opt {opt}", outcome.target, compiler.id.path.display());
         out.push_str(&fact("next", &next, style));
     }
 }

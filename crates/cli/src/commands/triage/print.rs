@@ -6,7 +6,8 @@ use trueline_model::{FingerprintEntry, PassRole, Reader, Verdict, wording};
 use trueline_store::Store;
 use trueline_triage::{entry_text, summarise};
 
-fn role_name(role: PassRole) -> &'static str {
+/// A role as people call it.
+pub fn role_name(role: PassRole) -> &'static str {
     match role {
         PassRole::Guilty => "guilty pass",
         PassRole::Enabling => "enabling pass",

@@ -1,0 +1,296 @@
+//! Wrapped compilers: small scripts, one for each name that a build may call a C or C++ compiler by.
+//!
+//! A script writes down what it was called with, takes the project's own level, `-g0`, stripping and `_FORTIFY_SOURCE` away
+//! (which calls other functions at -O0 than elsewhere), adds the level, `-g` and a map from the copy's paths to the project's,
+//! and becomes the real compiler. Linkers and assemblers are called by the compilers and need no wrapper.
+
+use crate::{BuildRequest, Choice, ProjectError};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use trueline_toolchain::{Compiler, quote};
+
+/// One call of a compiler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compilation {
+    /// Where it was called.
+    pub directory: PathBuf,
+    /// The name that it was called by.
+    pub name: String,
+    /// Its arguments, as the project gave them.
+    pub args: Vec<String>,
+}
+
+impl Compilation {
+    /// True for a call that makes an object out of a source.
+    pub fn makes_object(&self) -> bool {
+        self.args.iter().any(|a| a == "-c")
+    }
+
+    /// The object that a call makes, from the root of the tree; none for a link, or for an object outside the tree. The
+    /// wrapper finds the same text.
+    pub fn object(&self, root: &Path) -> Option<ObjectPath> {
+        if !self.makes_object() {
+            return None;
+        }
+        let place = self.args.iter().position(|a| a == "-o").and_then(|i| self.args.get(i + 1));
+        let glued = self.args.iter().find_map(|a| a.strip_prefix("-o").filter(|rest| !rest.is_empty()));
+        let name = match (place, glued) {
+            (Some(name), _) => name.clone(),
+            (None, Some(name)) => name.to_owned(),
+            (None, None) => format!("{}.o", Path::new(self.source()?).file_stem()?.to_str()?),
+        };
+        let path = if name.starts_with('/') { name } else { format!("{}/{name}", self.directory.display()) };
+        Some(ObjectPath(path.strip_prefix(&format!("{}/", root.display()))?.to_owned()))
+    }
+
+    /// The source that it compiles, as the project named it.
+    pub fn source(&self) -> Option<&str> {
+        self.args.iter().map(String::as_str).filter(|a| !a.starts_with('-')).find(|a| SOURCES.iter().any(|s| a.ends_with(s)))
+    }
+}
+
+/// Endings of what compilers make objects of.
+const SOURCES: [&str; 9] = [".c", ".i", ".cc", ".cpp", ".cxx", ".C", ".ii", ".S", ".s"];
+
+/// An object file of a build, from the root of its tree: the same in every build of a project.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectPath(pub(crate) String);
+
+impl fmt::Display for ObjectPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a wrapper does with a call that makes an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Making<'a> {
+    /// It compiles.
+    Compile,
+    /// It takes the object from one of two builds; what neither has is compiled.
+    Serve(Supply<'a>),
+}
+
+/// Where objects come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Supply<'a> {
+    /// The tree of the -O0 build.
+    pub(crate) reference: &'a Path,
+    /// The tree of the optimized build.
+    pub(crate) optimized: &'a Path,
+    /// A file that lists the objects which are taken from the optimized build, one per line.
+    pub(crate) list: &'a Path,
+    /// The one object that is compiled, with the request's flags.
+    pub(crate) anew: Option<&'a ObjectPath>,
+}
+
+/// The names that builds know compilers by; with a version behind them too.
+const C_NAMES: [&str; 6] = ["cc", "gcc", "clang", "c99", "c89", "x86_64-linux-gnu-gcc"];
+const CXX_NAMES: [&str; 4] = ["c++", "g++", "clang++", "x86_64-linux-gnu-g++"];
+
+/// Which compilers a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Speaks {
+    C,
+    Cxx,
+}
+
+/// Directory of wrapped compilers with the log that they write.
+#[derive(Debug)]
+pub(crate) struct CompilerShims {
+    dir: PathBuf,
+    log: PathBuf,
+}
+
+impl CompilerShims {
+    /// Writes the scripts below `place`.
+    pub(crate) fn write(place: &Path, request: &BuildRequest<'_>, map: (&Path, &Path), making: Making<'_>) -> Result<Self, ProjectError> {
+        let shims = Self { dir: place.join("bin"), log: place.join("log") };
+        for dir in [&shims.dir, &shims.log] {
+            fs::create_dir_all(dir).map_err(ProjectError::io(format!("cannot make {}", dir.display())))?;
+        }
+        for (name, command) in targets(&request.choice) {
+            let path = shims.dir.join(&name);
+            let text = script(&command, &name, &shims.log, request, map, making);
+            let written = fs::write(&path, text).and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
+            written.map_err(ProjectError::io(format!("cannot write {}", path.display())))?;
+        }
+        Ok(shims)
+    }
+
+    /// Where the scripts are, to be put in front of PATH.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What CC or CXX should be: a script, whatever the variable names now.
+    pub(crate) fn choose(&self, wanted: Option<String>, usual: &str) -> PathBuf {
+        let named = wanted.and_then(|w| w.split_whitespace().last().and_then(|w| Path::new(w).file_name()).map(|n| self.dir.join(n)));
+        named.filter(|path| path.exists()).unwrap_or_else(|| self.dir.join(usual))
+    }
+
+    /// The calls so far, sorted by directory and arguments: the order of a parallel build is nobody's choice.
+    pub(crate) fn compilations(&self) -> Result<Vec<Compilation>, ProjectError> {
+        let cannot = || ProjectError::io(format!("cannot read {}", self.log.display()));
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.log).map_err(cannot())? {
+            let bytes = fs::read(entry.map_err(cannot())?.path()).map_err(cannot())?;
+            let mut words = bytes.split(|b| *b == 0).map(|w| String::from_utf8_lossy(w).into_owned());
+            let (Some(directory), Some(name)) = (words.next(), words.next()) else { continue };
+            let mut args: Vec<String> = words.collect();
+            // Every word ends in a zero: what follows the last one is no word.
+            args.pop();
+            found.push(Compilation { directory: directory.into(), name, args });
+        }
+        found.sort_by(|a, b| (&a.directory, &a.args).cmp(&(&b.directory, &b.args)));
+        Ok(found)
+    }
+}
+
+/// The real command, quoted for a shell, behind each name.
+fn targets(choice: &Choice) -> BTreeMap<String, String> {
+    let plain = C_NAMES.iter().map(|n| (*n, Speaks::C)).chain(CXX_NAMES.iter().map(|n| (*n, Speaks::Cxx)));
+    match choice {
+        Choice::Given(compiler) => {
+            let (c, cxx) = (compiler.job().command_line(), cxx_of(compiler));
+            let numbered = installed_names().into_iter().map(|(name, _, speaks)| (name, speaks));
+            let names = plain.map(|(n, s)| (n.to_owned(), s)).chain(numbered);
+            names.map(|(name, speaks)| (name, if speaks == Speaks::C { c.clone() } else { cxx.clone() })).collect()
+        }
+        Choice::Own => installed_names().into_iter().map(|(name, path, _)| (name, quote(path))).collect(),
+    }
+}
+
+/// The C++ driver beside a C driver; the C driver's own name where there is none, so that the build says what it lacks.
+fn cxx_of(compiler: &Compiler) -> String {
+    let mut sibling = compiler.clone();
+    let name = compiler.id.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let renamed = if name.contains("++") { name } else { name.replacen("gcc", "g++", 1).replacen("clang", "clang++", 1) };
+    sibling.id.path.set_file_name(&renamed);
+    if sibling.id.path.exists() { sibling.job().command_line() } else { quote(renamed) }
+}
+
+/// Every compiler on PATH with a name that builds use, the first of each name.
+fn installed_names() -> Vec<(String, PathBuf, Speaks)> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut found: BTreeMap<String, (PathBuf, Speaks)> = BTreeMap::new();
+    for dir in std::env::split_paths(&path) {
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if let Some(speaks) = speaks(&name) {
+                found.entry(name).or_insert((entry.path(), speaks));
+            }
+        }
+    }
+    found.into_iter().map(|(name, (path, speaks))| (name, path, speaks)).collect()
+}
+
+/// What a name stands for: `gcc`, `g++-12`, `clang-16`, not `gcc-ar` or `clang-format`.
+fn speaks(name: &str) -> Option<Speaks> {
+    let base = match name.rsplit_once('-') {
+        Some((base, version)) if !version.is_empty() && version.chars().all(|c| c.is_ascii_digit() || c == '.') => base,
+        _ => name,
+    };
+    if C_NAMES.contains(&base) { Some(Speaks::C) } else { CXX_NAMES.contains(&base).then_some(Speaks::Cxx) }
+}
+
+/// The text of a wrapper. The word after an option that takes one is left alone, whatever it looks like.
+fn script(
+    command: &str,
+    name: &str,
+    log: &Path,
+    request: &BuildRequest<'_>,
+    (copy, project): (&Path, &Path),
+    making: Making<'_>,
+) -> String {
+    let (log, name, level) = (quote(log), quote(name), request.level);
+    let flags: String = request.flags.iter().map(|f| format!(" {}", quote(f))).collect();
+    let map = quote(format!("-ffile-prefix-map={}={}", copy.display(), project.display()));
+    let serve = match making {
+        Making::Compile => String::new(),
+        Making::Serve(supply) => serving(supply, copy),
+    };
+    format!(
+        r#"#!/bin/sh
+# The compiler at {level}, with debug information; what it is called with is written down.
+printf '%s\0' "$PWD" {name} "$@" > {log}/$$
+before= object= depends= source= compiles=
+left=$#
+while [ "$left" -gt 0 ]; do
+  word=$1
+  shift
+  left=$((left - 1))
+  case $before in
+    -o|-I|-D|-U|-L|-T|-x|-z|-include|-imacros|-isystem|-iquote|-MF|-MT|-MQ|-Xlinker|-Xassembler|-Xpreprocessor|-Xclang|-mllvm)
+      case $before in
+        -o) object=$word ;;
+        -MF) depends=$word ;;
+      esac
+      set -- "$@" "$word"
+      before= ;;
+    *)
+      before=$word
+      case $word in
+        -c) compiles=yes ;;
+        -o?*) object=${{word#-o}} ;;
+        -*) ;;
+        *.c|*.i|*.cc|*.cpp|*.cxx|*.C|*.ii|*.S|*.s) source=$word ;;
+      esac
+      case $word in
+        -O*|-g0|-s|-Wl,-s|-Wl,-S|-Wl,--strip-all|-Wl,--strip-debug|-D_FORTIFY_SOURCE*|-Wp,-D_FORTIFY_SOURCE*) ;;
+        *) set -- "$@" "$word" ;;
+      esac ;;
+  esac
+done
+{serve}exec {command} "$@" -g {level} {map}{flags}
+"#
+    )
+}
+
+/// The part of a wrapper that takes an object from one of two builds, and the list of its sources for make beside it.
+fn serving(supply: Supply<'_>, copy: &Path) -> String {
+    let (reference, optimized, list) = (quote(supply.reference), quote(supply.optimized), quote(supply.list));
+    let (root, anew) = (quote(copy), quote(supply.anew.map_or("", |o| &o.0)));
+    format!(
+        r#"if [ "$compiles" = yes ]; then
+  if [ -z "$object" ]; then
+    object=${{source##*/}}
+    object=${{object%.*}}.o
+  fi
+  case $object in
+    /*) ;;
+    *) object=$PWD/$object ;;
+  esac
+  root={root}
+  path=${{object#"$root"/}}
+  tree={reference}
+  if grep -Fxq -e "$path" {list}; then tree={optimized}; fi
+  if [ "$path" != {anew} ] && [ -f "$tree/$path" ]; then
+    case $depends in
+      '') ;;
+      /*) cp -f "$tree/${{depends#"$root"/}}" "$depends" 2> /dev/null ;;
+      *) cp -f "$tree/${{PWD#"$root"}}/$depends" "$depends" 2> /dev/null ;;
+    esac
+    exec cp -f "$tree/$path" "$object"
+  fi
+fi
+"#
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_compilers_are_wrapped() {
+        assert_eq!(speaks("gcc"), Some(Speaks::C));
+        assert_eq!(speaks("clang++-16"), Some(Speaks::Cxx));
+        assert_eq!(speaks("x86_64-linux-gnu-gcc-12"), Some(Speaks::C));
+        assert_eq!(speaks("gcc-ar"), None);
+        assert_eq!(speaks("clang-format"), None);
+    }
+}
