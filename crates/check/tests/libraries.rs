@@ -97,7 +97,7 @@ fn the_code_of_a_linked_library_is_checked_with_its_own_files() {
         });
         let run = builds.check(&reference, &optimized);
         expect_the_librarys_fault(cc, &run);
-        assert_eq!(run.notes, [], "{cc}");
+        assert_eq!(run.notes, [Note::BreakpointsUnjudged], "{cc}: what lines of libraries do is not watched");
     }
 }
 
@@ -109,7 +109,7 @@ fn a_library_that_is_opened_and_closed_while_the_program_runs_is_checked() {
             .map(|(directory, opt)| builds.build(directory, opt, &["-g"], &["-ldl", "-Wl,-rpath,$ORIGIN"]));
         let run = builds.check(&reference, &optimized);
         expect_the_librarys_fault(cc, &run);
-        assert_eq!(run.notes, [], "{cc}");
+        assert_eq!(run.notes, [Note::BreakpointsUnjudged], "{cc}: what lines of libraries do is not watched");
     }
 }
 
@@ -119,7 +119,7 @@ fn a_library_that_both_builds_load_from_one_file_is_named_in_a_note() {
     let [reference, optimized] = [("plain", "-O0"), ("fast", "-O2")]
         .map(|(directory, opt)| builds.build(directory, opt, &["-g"], &["-Lplain", "-lchoice", "-Wl,-rpath,$ORIGIN/../plain"]));
     let run = builds.check(&reference, &optimized);
-    assert_eq!(run.notes, [Note::Library { name: "libchoice.so".into(), gap: LibraryGap::SameFile }]);
+    assert_eq!(run.notes, [Note::BreakpointsUnjudged, Note::Library { name: "libchoice.so".into(), gap: LibraryGap::SameFile }]);
 }
 
 #[test]
@@ -131,5 +131,5 @@ fn a_library_without_debug_information_is_named_in_a_note() {
     };
     let (reference, optimized) = (build("plain", "-O0", &["-g"]), build("fast", "-O2", &[]));
     let run = builds.check(&reference, &optimized);
-    assert_eq!(run.notes, [Note::Library { name: "libchoice.so".into(), gap: LibraryGap::NoDebugInformation }]);
+    assert_eq!(run.notes, [Note::BreakpointsUnjudged, Note::Library { name: "libchoice.so".into(), gap: LibraryGap::NoDebugInformation }]);
 }
