@@ -183,7 +183,7 @@ fn an_array_with_a_killed_task_and_a_drained_node_finds_what_one_machine_finds()
     assert!(status.success(), "the array was not completed");
 
     let (expected, got) = (content(&alone), content(&array));
-    assert_eq!(got.0, expected.0, "units differ");
     assert_eq!(got.1, expected.1, "findings differ");
+    assert_eq!(got.0, expected.0, "units differ");
     println!("{} units, {} findings, task {victim} killed, node tl2 drained", got.0.len(), got.1.values().sum::<usize>());
 }

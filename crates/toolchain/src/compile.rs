@@ -228,7 +228,10 @@ impl Compiler {
 /// What a compiler lacked when it ended, `None` when it had all it needed. A driver lives on to tell that one of the
 /// programs it runs was killed; the limits on time are told apart before.
 pub fn starvation(stderr: &str, exit: Exit) -> Option<String> {
-    const SIGNS: [&str; 12] = [
+    const SIGNS: [&str; 15] = [
+        "Terminated signal terminated program",
+        "unable to execute command: Terminated",
+        "terminated with signal 15",
         "Killed signal terminated program",
         "unable to execute command: Killed",
         "terminated with signal 9",
@@ -245,6 +248,8 @@ pub fn starvation(stderr: &str, exit: Exit) -> Option<String> {
     match exit {
         Exit::Code(0) => None,
         Exit::Signal(libc::SIGXFSZ) => Some("it wrote a larger file than it may".to_owned()),
+        // No compiler sends itself these: a batch system or a person ended it.
+        Exit::Signal(signal @ (libc::SIGTERM | libc::SIGINT | libc::SIGHUP)) => Some(format!("somebody ended it (signal {signal})")),
         Exit::TooMuchOutput => Some("it printed more than it may".to_owned()),
         _ => stderr.lines().find(|line| SIGNS.iter().any(|sign| line.contains(sign))).map(|line| line.trim().to_owned()),
     }
@@ -264,7 +269,7 @@ pub fn crash_message(stderr: &str, exit: Exit) -> Option<String> {
     match (line, exit) {
         (Some(line), _) => Some(line.trim().to_owned()),
         // Not of its own making: see `starvation`.
-        (None, Exit::Signal(libc::SIGXFSZ)) => None,
+        (None, Exit::Signal(libc::SIGXFSZ | libc::SIGTERM | libc::SIGINT | libc::SIGHUP)) => None,
         (None, Exit::Signal(signal)) => Some(format!("ended by signal {signal}")),
         (None, _) => None,
     }
@@ -309,6 +314,8 @@ mod tests {
         }
         assert_eq!(starvation("a.c:1: internal compiler error: Segmentation fault", Exit::Code(1)), None);
         assert_eq!(starvation("", Exit::Signal(libc::SIGSEGV)), None);
+        assert_eq!(starvation("", Exit::Signal(libc::SIGTERM)).as_deref(), Some("somebody ended it (signal 15)"));
+        assert!(starvation("gcc: fatal error: Terminated signal terminated program cc1", Exit::Code(1)).is_some());
         assert_eq!(starvation("a.c:1: warning: out of memory", Exit::Code(0)), None);
     }
 
