@@ -21,7 +21,7 @@ fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::bench::{Bench, Verdict, tied};
+    use crate::rules::bench::{Bench, Verdict, line, tied};
 
     #[test]
     fn a_breakpoint_that_is_hit_after_the_effect_is_not_reported() {
@@ -29,7 +29,7 @@ mod tests {
         bench.effects.tied.push(tied(5, 0x40));
         bench.effects.tied[0].places[0].hits = 1;
         assert_eq!(bench.verdicts(Invariant::Breakpoint), [Verdict::Dropped("hit-at-other-times")]);
-        bench.effects.tied[0].places[0].in_function = false;
+        bench.effects.tied[0].places[0].shown = Some(line(6));
         assert_eq!(bench.verdicts(Invariant::Breakpoint), [Verdict::Reported]);
     }
 }

@@ -23,6 +23,7 @@ mod own_line;
 mod relaxed_floats;
 mod same_block;
 mod same_line_function;
+mod shown_in_caller;
 mod too_many_values;
 mod unconfirmed;
 mod uninitialised;
@@ -65,6 +66,7 @@ pub const RULES: &[Rule] = &[
     no_reference_stop::RULE,
     hit_at_other_times::RULE,
     moved_in_function::RULE,
+    shown_in_caller::RULE,
     merged_code::RULE,
     same_line_function::RULE,
     visible_on_line::RULE,
