@@ -105,7 +105,7 @@ const SYS_RT_SIGPROCMASK: c_long = 14;
 const SIG_UNBLOCK: c_int = 1;
 const TRAP_BIT: u64 = 1 << (SIGTRAP - 1);
 
-/// Blocks signals as asked, SIGTRAP apart: a breakpoint while it is blocked would end the process.
+/// Blocks the signals that the compiler wants blocked, SIGTRAP apart: a breakpoint while it is blocked would end the process.
 ///
 /// # Safety
 /// `new` and `old` are null or point at the kernel's eight bytes of signal mask.
