@@ -3,7 +3,7 @@
 use crate::build::{Compiled, LevelBuild, compile};
 use crate::codegen;
 use crate::effects::{self, Assignments, ReferenceEffects};
-use crate::note::Note;
+use crate::note::{Note, Seen};
 use crate::returns::Returns;
 use crate::settings;
 use crate::witness::{Record, Summons};
@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trueline_dwarf::{Mapped, Module, Search, Wanted};
 use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
@@ -22,7 +22,7 @@ use trueline_oracle::{
 };
 use trueline_toolchain::{Compiler, Launch, Limits, Scratch};
 use trueline_trace::native::{LoadedLibrary, executed_lines, loaded_libraries};
-use trueline_trace::{Engine, TraceEnd, TraceRequest, Vars, open_engine};
+use trueline_trace::{Engine, Focus, Patience, TraceEnd, TraceRequest, TraceSummary, Vars, open_engine};
 
 /// How to check.
 #[derive(Clone, Debug)]
@@ -41,8 +41,14 @@ pub struct CheckOptions {
     pub follow: Follow,
     /// How often the -O0 build is traced.
     pub repeat: Repeat,
-    /// Stops after which a trace is cut off; a cut-off reference cannot be judged against.
+    /// Stops after which a trace is cut off. Without patience a cut-off reference cannot be judged against.
     pub max_steps: u64,
+    /// When addresses that show nothing new are given up. With limited patience a trace that takes too long ends with what it has.
+    pub patience: Patience,
+    /// Which part of the run is looked at.
+    pub focus: Focus,
+    /// What all traces of one check may take together.
+    pub budget: Option<Duration>,
     /// Limits of each run of the program, traced or not.
     pub limits: Limits,
     /// Flags for every compilation.
@@ -64,6 +70,9 @@ impl Default for CheckOptions {
             follow: Follow::Parent,
             repeat: Repeat::Once,
             max_steps: 1_000_000,
+            patience: Patience::Endless,
+            focus: Focus::default(),
+            budget: None,
             limits: Limits::seconds(120),
             cflags: Vec::new(),
             search: Search::default(),
@@ -88,6 +97,8 @@ pub struct Reference {
     digest: Digest,
     /// What its lines do, watched when first asked for; none where that cannot be watched.
     effects: OnceLock<Option<ReferenceEffects>>,
+    /// How much of the run was looked at.
+    seen: Seen,
     /// CPU time of the compilation.
     pub compile_cpu: Duration,
     /// CPU time of the runs.
@@ -223,21 +234,28 @@ impl Checker {
     ) -> Result<Reference, CheckError> {
         let behaviour = Behaviour::observe(&binary, &launch, &self.options.limits)?;
         let request = self.request(&debug, &binary, &user_files, &launch);
-        let (digest, mut trace_cpu) = self.trace_reference(&request)?;
-        let executed = by_base_name(executed_lines(&request)?.executed);
+        let (digest, summary) = self.trace_reference(&request)?;
+        let mut trace_cpu = summary.cpu;
+        let coverage = executed_lines(&request)?;
+        let executed = by_base_name(coverage.executed);
+        let seen = Seen::of(&summary, coverage.addresses);
         if digest.steps == 0 {
             return Err(CheckError::NothingChecked { reason: nothing_stepped(&executed, &user_files) });
         }
         let mut facts = facts::of_reference(&debug, executed, &source);
         if self.options.repeat == Repeat::Twice {
-            let (again, cpu) = self.trace_reference(&request)?;
+            // A run that was cut off is cut off at the same stop again, so that the two can be compared.
+            let cut = summary.end != TraceEnd::Finished;
+            let max_steps = if cut { digest.steps } else { request.max_steps };
+            let (again, second) = self.trace_reference(&TraceRequest { max_steps, deadline: self.last_moment(), ..request })?;
             facts.unsteady = Unsteady::between(&digest, &again);
-            trace_cpu += cpu;
+            trace_cpu += second.cpu;
         }
         let ground = Arc::new(Ground { binary, debug, facts, source, behaviour, user_files, launch, libraries, watched: Mutex::default() });
         Ok(Reference {
             ground,
             digest,
+            seen,
             effects: OnceLock::new(),
             compile_cpu: Duration::ZERO,
             trace_cpu,
@@ -246,14 +264,38 @@ impl Checker {
         })
     }
 
-    fn trace_reference(&self, request: &TraceRequest) -> Result<(Digest, Duration), CheckError> {
-        let mut digest = Digest::new(Role::Reference);
+    fn trace_reference(&self, request: &TraceRequest) -> Result<(Digest, TraceSummary), CheckError> {
+        let mut digest = self.digest(Role::Reference);
         let summary = self.engine.trace(request, &mut digest)?;
-        if summary.end == TraceEnd::CutOff {
+        if summary.end == TraceEnd::CutOff && self.options.patience == Patience::Endless {
             let reason = format!("makes more than {} steps at -O0; raise --max-steps or shorten it", self.options.max_steps);
             return Err(CheckError::BadProgram { reason });
         }
-        Ok((digest, summary.cpu))
+        digest.given_up.everything = summary.end != TraceEnd::Finished || request.focus.after.is_some();
+        Ok((digest, summary))
+    }
+
+    fn digest(&self, role: Role) -> Digest {
+        match self.options.strictness {
+            Strictness::Filtered => Digest::for_rules(role),
+            Strictness::Literal => Digest::new(role),
+        }
+    }
+
+    /// When a trace that begins now must end: there are three, two of them at -O0, and something is left for the rest.
+    fn deadline(&self) -> Option<Instant> {
+        let limit = self.options.limits.wall.mul_f64(0.95);
+        match (self.options.budget, self.options.patience) {
+            (Some(budget), _) => Some(Instant::now() + budget.mul_f64(0.28).min(limit)),
+            (None, Patience::Visits(_)) => Some(Instant::now() + limit),
+            (None, Patience::Endless) => None,
+        }
+    }
+
+    /// When a second trace of the same stops must end: somewhat later, since machines are not always equally fast.
+    fn last_moment(&self) -> Option<Instant> {
+        let now = Instant::now();
+        self.deadline().map(|at| now + at.saturating_duration_since(now).mul_f64(1.05))
     }
 
     /// Compiles at a level and judges that build. `extra_flags` go to this compilation only (pass bisection).
@@ -329,9 +371,11 @@ impl Checker {
     /// The other value must outlive the new one.
     pub fn reread(&self, reference: &Reference) -> Result<Reference, CheckError> {
         let Ground { debug, binary, user_files, launch, .. } = &*reference.ground;
-        let (digest, trace_cpu) = self.trace_reference(&self.request(debug, binary, user_files, launch))?;
+        let (digest, summary) = self.trace_reference(&self.request(debug, binary, user_files, launch))?;
         let (ground, commands) = (Arc::clone(&reference.ground), reference.commands.clone());
-        Ok(Reference { ground, digest, effects: OnceLock::new(), compile_cpu: Duration::ZERO, trace_cpu, commands, scratch: None })
+        let seen = Seen::of(&summary, reference.seen.executed);
+        let (effects, trace_cpu) = (OnceLock::new(), summary.cpu);
+        Ok(Reference { ground, digest, seen, effects, compile_cpu: Duration::ZERO, trace_cpu, commands, scratch: None })
     }
 
     /// Judges the build of another checker's run again, with this one's engine and policy; nothing is compiled.
@@ -446,7 +490,7 @@ impl Checker {
         float_math: FloatMath,
     ) -> Result<CheckRun, CheckError> {
         let ground = &*reference.ground;
-        let mut optimized = Digest::new(Role::Optimized);
+        let mut optimized = self.digest(Role::Optimized);
         let request = self.request(&debug, binary, &ground.user_files, &ground.launch);
         let (summary, came_back) = if self.options.invariants.contains(&Invariant::Lost) {
             let assignments = Assignments::read(&ground.debug);
@@ -461,13 +505,21 @@ impl Checker {
         }
         let mut notes = Note::refused(&summary.refusals);
         notes.extend(Note::unsteady(&ground.facts.unsteady));
-        notes.extend(Note::few_seen(&ground.facts.executed, &reference.digest));
-        let effects = self.effects(reference, binary, &debug)?;
+        notes.extend(
+            Note::few_seen(&ground.facts.executed, &reference.digest).filter(|_| self.looks_everywhere() && reference.seen.is_whole()),
+        );
+        let here = Seen::of(&summary, 0);
+        // What lines do is watched over the whole run, whether or not every stop was made; not of one that was cut off.
+        let is_finished = reference.seen.is_finished() && here.is_finished();
+        let effects = if is_finished { self.effects(reference, binary, &debug)? } else { None };
         if effects.is_none() {
             notes.push(Note::BreakpointsUnjudged);
         }
         let mut effects = effects.unwrap_or_default();
-        effects.lost.extend(came_back);
+        // Between stops that were not made a variable may have been assigned.
+        if here.is_whole() {
+            effects.lost.extend(came_back);
+        }
         let summons = Summons::default();
         let mut case = Case {
             reference: &reference.digest,
@@ -496,6 +548,10 @@ impl Checker {
             watched.map_err(|e| CheckError::Trace(e.into()))?;
             case.witness = &*record;
             judgement = judge(&case, wanted);
+        }
+        if !(self.looks_everywhere() && reference.seen.is_whole() && here.is_whole()) {
+            let left_out = judgement.dropped.iter().filter(|d| d.rule == trueline_oracle::rules::GIVEN_UP.name).count();
+            notes.push(Note::partial(&ground.facts.executed, &reference.digest, &reference.seen, &here, left_out));
         }
         Ok(CheckRun {
             violations: judgement.violations,
@@ -561,10 +617,17 @@ impl Checker {
             vars: Vars::All,
             follow: self.options.follow,
             max_steps: self.options.max_steps,
+            patience: self.options.patience,
+            focus: self.options.focus.clone(),
+            deadline: self.deadline(),
             limits: self.options.limits.clone(),
             search: self.options.search.clone(),
             debug: Some(Arc::clone(debug)),
         }
+    }
+
+    fn looks_everywhere(&self) -> bool {
+        self.options.focus == Focus::default()
     }
 }
 

@@ -19,6 +19,7 @@ mod codegen;
 mod effects;
 mod error;
 mod facts;
+mod group;
 mod leaves;
 mod libraries;
 mod note;
@@ -39,6 +40,7 @@ pub fn read_debug_info(binary: &std::path::Path) -> Option<usize> {
 pub use build::{BuildExtent, Compilation, Compiled, LevelBuild};
 pub use checker::{CheckOptions, CheckRun, Checker, Reference, Repeat};
 pub use error::CheckError;
+pub use group::{Cause, Group, GroupBy, cause_of, group};
 pub use note::{LEAST_SEEN, LibraryGap, Note};
 pub use ownership::Ownership;
 pub use plain::Behaviour;

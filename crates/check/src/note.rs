@@ -7,6 +7,7 @@ use trueline_machine::inferior::Refusal;
 use trueline_model::LineKey;
 use trueline_oracle::{Digest, Unsteady};
 use trueline_toolchain::Permission;
+use trueline_trace::{TraceEnd, TraceSummary};
 
 /// The share of the executed lines that a trace must have come to, below which that is said. What stays below it on programs
 /// that people ship is threads, callbacks of libraries and handlers of signals.
@@ -49,6 +50,49 @@ pub enum Note {
     },
     /// What lines do could not be watched in both runs, so that no breakpoint was judged.
     BreakpointsUnjudged,
+    /// The traces looked at a part of the run: as much as was asked for, or as there was time for.
+    Partial {
+        /// Lines that ran at -O0.
+        executed: usize,
+        /// Those among them that the -O0 trace came to.
+        seen: usize,
+        /// Addresses of the user's code that ran at -O0.
+        executed_addresses: u64,
+        /// Those among them that the -O0 trace looked at.
+        seen_addresses: u64,
+        /// Addresses that showed nothing new for so long that they were no longer stopped at, in both builds.
+        given_up: u64,
+        /// Candidates that were not judged because of what was not seen.
+        left_out: usize,
+        /// True when a trace was over before the program was.
+        cut_off: bool,
+    },
+}
+
+/// How much of a run a trace looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// Addresses that ran.
+    pub executed: u64,
+    addresses: u64,
+    given_up: u64,
+    end: TraceEnd,
+}
+
+impl Seen {
+    pub(crate) fn of(summary: &TraceSummary, executed: u64) -> Self {
+        Self { executed, addresses: summary.addresses, given_up: summary.given_up, end: summary.end }
+    }
+
+    /// True when the trace went to the program's end.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.end == TraceEnd::Finished
+    }
+
+    /// True when every stop was made.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.given_up == 0 && self.end == TraceEnd::Finished
+    }
 }
 
 /// Why the code of a library was not compared.
@@ -86,6 +130,19 @@ impl Note {
         let few = (seen as f64) < executed.len() as f64 * LEAST_SEEN;
         few.then_some(Self::FewSeen { executed: executed.len(), seen })
     }
+
+    /// What part of the run was looked at.
+    pub(crate) fn partial(executed: &BTreeSet<LineKey>, digest: &Digest, reference: &Seen, optimized: &Seen, left_out: usize) -> Self {
+        Self::Partial {
+            executed: executed.len(),
+            seen: executed.iter().filter(|l| digest.lines.contains_key(l) || digest.passed.contains_key(l)).count(),
+            executed_addresses: reference.executed,
+            seen_addresses: reference.addresses.min(reference.executed),
+            given_up: reference.given_up + optimized.given_up,
+            left_out,
+            cut_off: reference.end != TraceEnd::Finished || optimized.end != TraceEnd::Finished,
+        }
+    }
 }
 
 impl fmt::Display for Note {
@@ -122,6 +179,23 @@ impl fmt::Display for Note {
                 "of {executed} lines that ran at -O0 only {seen} were seen: a debugger steps through the first thread from main, \
                  not through what libraries call back"
             ),
+            Self::Partial { executed, seen, executed_addresses, seen_addresses, given_up, left_out, cut_off } => {
+                let share = |part: u64, of: u64| (part * 100).checked_div(of).unwrap_or(100);
+                write!(
+                    f,
+                    "{}of what ran at -O0 {} % of the lines ({seen} of {executed}) and {} % of the addresses were seen",
+                    if *cut_off { "a trace was over before the program: " } else { "" },
+                    share(*seen as u64, *executed as u64),
+                    share(*seen_addresses, *executed_addresses)
+                )?;
+                if *given_up > 0 {
+                    write!(f, "; {given_up} addresses were given up after they showed nothing new (--visits)")?;
+                }
+                if *left_out > 0 {
+                    write!(f, "; {left_out} candidates depend on what was not seen and were left out")?;
+                }
+                Ok(())
+            }
         }
     }
 }

@@ -84,3 +84,96 @@ fn a_trace_in_which_no_line_of_the_user_was_seen_is_no_clean_result() {
     let Some(run) = check("gcc-12", source, &[]) else { return };
     assert!(matches!(run, Err(CheckError::NothingChecked { .. })), "{run:?}");
 }
+
+/// A signal whose handler jumps back over two functions, and one that the program waits for.
+const SIGNALS: &str = r"
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+static sigjmp_buf back;
+volatile sig_atomic_t caught;
+volatile int sink;
+static void note(int number) {
+  caught += number;
+}
+static void leap(int number) {
+  caught += number;
+  siglongjmp(back, 7);
+}
+__attribute__((noinline)) static int fall(int depth) {
+  sink += depth;
+  if (depth == 3)
+    raise(SIGUSR2);
+  return depth < 5 ? fall(depth + 1) + 1 : 0;
+}
+int main(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = note;
+  sigaction(SIGUSR1, &action, 0);
+  action.sa_handler = leap;
+  sigaction(SIGUSR2, &action, 0);
+  int rounds = 0;
+  if (sigsetjmp(back, 1) == 0) {
+    raise(SIGUSR1);
+    rounds = fall(0);
+  } else {
+    sink += 100;
+  }
+  for (int i = 0; i < 3; i++)
+    sink += i;
+  return rounds + caught == SIGUSR1 + SIGUSR2 ? 0 : 1;
+}
+";
+
+#[test]
+fn signals_and_jumps_over_functions_are_followed_and_lie_about_nobody() {
+    for cc in ["gcc-12", "clang-16"] {
+        let Some(run) = check(cc, SIGNALS, &[]) else { continue };
+        let run = run.unwrap();
+        let after_the_jump = SIGNALS.lines().position(|l| l.contains("sink += 100")).unwrap() as u32 + 1;
+        assert!(run.optimized.lines.keys().any(|l| l.line.0 >= after_the_jump), "{cc}: nothing was seen after the jump");
+        let wrong: Vec<_> = run.violations.iter().filter(|v| v.invariant() == Invariant::Backtrace).collect();
+        assert!(wrong.is_empty(), "{cc}: {wrong:?}");
+    }
+}
+
+/// Long enough for addresses to be given up; late in it a helper is called in another way and with another value.
+const LONG: &str = r"
+volatile int sink;
+__attribute__((noinline)) static int help(int n) {
+  int twice = n * 2;
+  sink += twice;
+  return twice & 7;
+}
+__attribute__((noinline)) static int late(int n) {
+  return help(n + 1000000);
+}
+int main(void) {
+  int sum = 0;
+  for (int i = 0; i < 16000; i++)
+    sum += help(i & 3);
+  sum += late(1);
+  return sum & 0;
+}
+";
+
+#[test]
+fn what_a_long_run_at_o0_was_not_seen_to_do_is_not_held_against_a_build() {
+    for cc in ["gcc-12"] {
+        let scratch = Scratch::new().unwrap();
+        let Some([reference, optimized]) = builds(&scratch, cc, "long.c", LONG, &[]) else { continue };
+        let patience = trueline_trace::Patience::Visits(8);
+        let checker = Checker::new(CheckOptions { patience, ..CheckOptions::default() }).unwrap();
+        let run = checker.check_pair(&reference, &optimized, &[]).unwrap();
+        let Some(Note::Partial { executed, seen, given_up, cut_off: false, .. }) =
+            run.notes.iter().find(|n| matches!(n, Note::Partial { .. }))
+        else {
+            panic!("{cc}: {:?}", run.notes);
+        };
+        // Of main the opening line runs before the first stop.
+        assert!(*given_up > 0 && seen + 1 >= *executed, "{cc}: {:?}", run.notes);
+        assert!(run.violations.is_empty(), "{cc}: {:?}", run.violations);
+        assert!(run.reference_steps < 150_000, "{cc}: {} steps", run.reference_steps);
+    }
+}

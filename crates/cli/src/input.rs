@@ -3,10 +3,12 @@
 
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trueline_dwarf::Search;
 use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, Language, OptLevel, Origin, Policy, Program};
 use trueline_toolchain::{Compiler, Launch, Limits, Permission, find_compiler};
+use trueline_trace::{Focus, Landmark};
 
 /// Compiler, levels and flags as clap reads them.
 #[derive(clap::Args, Clone, Debug)]
@@ -178,6 +180,31 @@ impl TraceFlags {
     }
 }
 
+/// Which part of a long run is looked at.
+#[derive(clap::Args, Clone, Debug)]
+pub struct FocusFlags {
+    /// Look at functions of these names only, `*` and `?` allowed; may be repeated.
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    functions: Vec<glob::Pattern>,
+    /// Look at code of these files only, by base name, `*` and `?` allowed; may be repeated.
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    files: Vec<glob::Pattern>,
+    /// Look at nothing before this moment: FUNCTION, FUNCTION#N (its N-th call) or FILE:LINE.
+    #[arg(long, value_name = "EVENT")]
+    after: Option<Landmark>,
+}
+
+impl FocusFlags {
+    /// What is looked at; only the native engine has the choice, in gdb's and the standard's reading.
+    pub fn focus(&self, tracing: &TraceFlags) -> anyhow::Result<Focus> {
+        let focus = Focus { functions: self.functions.clone(), files: self.files.clone(), after: self.after.clone() };
+        if focus != Focus::default() && (tracing.engine != EngineKind::Native || tracing.policy == Some(Policy::Lldb)) {
+            bail!("--functions, --files and --after need the native engine with the policy gdb or standard");
+        }
+        Ok(focus)
+    }
+}
+
 /// How the program is started, and what it may do.
 #[derive(clap::Args, Clone, Debug)]
 pub struct LaunchFlags {
@@ -240,6 +267,24 @@ fn parse_follow(text: &str) -> Result<Follow, String> {
         "child" => Ok(Follow::Child),
         _ => Err("use parent or child".to_owned()),
     }
+}
+
+/// Reads a length of time: `90s`, `10m`, `2h`, or seconds without a unit.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let bad = || format!("`{text}` is not a time; write it as 90s, 10m or 2h");
+    let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
+        Some(at) => text.split_at(at),
+        None => (text, "s"),
+    };
+    let number: u64 = number.parse().map_err(|_| bad())?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err(bad()),
+    };
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
 /// Reads a source file; says clearly what is wrong with it.

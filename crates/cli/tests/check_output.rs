@@ -114,3 +114,57 @@ fn a_reader_that_has_seen_enough_ends_it_without_a_word() {
     assert_eq!(output.status.code(), Some(141));
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn a_pair_shows_sources_and_addresses_and_its_lies_by_group() {
+    if !have(&["gcc-12"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    let source = path("merged-return.c");
+    std::fs::copy(example("merged-return.c"), &source).unwrap();
+    for (level, output) in [("-O0", "a"), ("-Og", "b")] {
+        let status = Command::new("gcc-12").args(["-g", level, "-o", &path(output), &source]).status().unwrap();
+        assert!(status.success());
+    }
+    let (a, b, sarif, known, html) = (path("a"), path("b"), path("log.sarif"), path("known.json"), path("html"));
+    let pair = ["check", "--reference", &a, "--optimized", &b];
+    let output = trueline(&[&pair[..], &["--group-by", "cause", "--sarif", &sarif, "--html", &html]].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    for part in ["──", "▸", "never executed at -O0", "at    0x", "on the stack"] {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+    let log: serde_json::Value = serde_json::from_slice(&std::fs::read(&sarif).unwrap()).unwrap();
+    let result = &log["runs"][0]["results"][0];
+    let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
+    assert!(uri.ends_with("merged-return.c"), "{uri}");
+    assert!(result["partialFingerprints"]["cause/v1"].is_string(), "{result}");
+    let page = std::fs::read_to_string(dir.path().join("html/functions/1.html")).unwrap();
+    assert!(page.contains("return &#38;g_4;"), "{page}");
+
+    let document = trueline(&[&pair[..], &["--json"]].concat()).stdout;
+    let document: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    let run = &document["runs"][0];
+    let grouped: usize = run["groups"].as_array().unwrap().iter().map(|g| g["violations"].as_array().unwrap().len()).sum();
+    assert_eq!(grouped, run["violations"].as_array().unwrap().len());
+
+    let written = trueline(&[&pair[..], &["--group-by", "cause", "--baseline", &known, "--write-baseline"]].concat());
+    assert_eq!(written.status.code(), Some(0), "{}", String::from_utf8_lossy(&written.stderr));
+    let again = trueline(&[&pair[..], &["--baseline", &known]].concat());
+    assert_eq!(again.status.code(), Some(0), "{}", String::from_utf8_lossy(&again.stdout));
+}
+
+#[test]
+fn a_budget_and_a_focus_tell_what_share_was_seen() {
+    let example = example("clean.c");
+    let output = trueline(&["check", &example, "--functions", "main", "--for", "30s", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{document}");
+    let note = &document["runs"][0]["notes"][0];
+    assert_eq!(note["kind"], "partial", "{document}");
+    assert!(note["seen"].as_u64().unwrap() > 0 && note["executed"].as_u64() >= note["seen"].as_u64(), "{note}");
+    let refused = trueline(&["check", &example, "--engine", "gdb", "--for", "30s"]);
+    assert_eq!(refused.status.code(), Some(2));
+}

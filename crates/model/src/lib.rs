@@ -21,5 +21,7 @@ pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, Pass
 pub use program::{Language, Origin, Program};
 pub use seam::{Answer, Interesting, Recoverability, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};
-pub use trace::{EngineKind, Frame, FrameKind, Observation, Policy, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable};
+pub use trace::{
+    EngineKind, Frame, FrameKind, News, Observation, Policy, Statics, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable,
+};
 pub use violation::*;

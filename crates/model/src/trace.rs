@@ -204,6 +204,29 @@ pub struct TraceHeader {
     pub binary: String,
 }
 
+/// How much a sink learned from what it was told last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum News {
+    /// Nothing that it did not know.
+    #[default]
+    Nothing,
+    /// Values that it had not seen, or a way of calls among functions that it had seen together.
+    Values,
+    /// An address, or functions that it had not seen active together there.
+    Frames,
+}
+
+/// Which static variables of fixed addresses a sink wants at each stop. At the first stop at an address it hears of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Statics {
+    /// All that are visible.
+    All,
+    /// Those of a moderate size that are not as they were when they were last handed over.
+    Changed,
+    /// None: what memory holds at a fixed address is no claim of the debug information.
+    None,
+}
+
 /// Takes steps as an engine makes them. Returning `Break` ends the trace early, in good order.
 pub trait StepSink {
     /// One stop.
@@ -217,6 +240,19 @@ pub trait StepSink {
     /// The run came to the code of `lines` with these frames active, whether or not a debugger would have stopped there. Told once
     /// for each address and each way to it.
     fn pass(&mut self, _lines: &[LineKey], _frames: &Arc<[Frame]>) {}
+
+    /// What the last step or pass told. An engine may stop no more at addresses that tell nothing new.
+    fn news(&self) -> News {
+        News::Frames
+    }
+
+    /// Which static variables are wanted; engines may hand over more.
+    fn statics(&self) -> Statics {
+        Statics::All
+    }
+
+    /// From now on an address of these lines, in code of these functions, is no longer stopped at.
+    fn give_up(&mut self, _lines: &[LineKey], _functions: &[Arc<str>]) {}
 }
 
 /// A whole trace in memory, for small programs and tests.

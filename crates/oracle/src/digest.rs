@@ -4,10 +4,10 @@
 //! with where each was first seen. A loop of a million steps costs what its body costs.
 
 use crate::leaves::split;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, Observation, Step, StepSink, VarKey, VarKind};
+use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, News, Observation, Statics, Step, StepSink, VarKey, VarKind};
 
 /// Values kept per scalar; a variable with more can no longer be judged by its set.
 const VALUES_PER_LEAF: usize = 1 << 16;
@@ -111,6 +111,35 @@ pub enum Role {
     Optimized,
 }
 
+/// What a trace did not look at to the end: what is absent from it there may still have been.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GivenUp {
+    /// Lines of addresses that were no longer stopped at.
+    pub lines: BTreeSet<LineKey>,
+    /// Functions in whose code such addresses are.
+    pub functions: BTreeSet<Arc<str>>,
+    /// True when the trace as a whole began late or ended early.
+    pub everything: bool,
+}
+
+impl GivenUp {
+    /// Whether a line may have been come to in another way than the trace shows.
+    pub fn has_line(&self, line: &LineKey) -> bool {
+        self.everything || self.lines.contains(line)
+    }
+
+    /// Whether a variable may have had other values than the trace shows.
+    pub fn has_variable(&self, variable: &VarKey) -> bool {
+        let is_global = variable.function.is_empty();
+        self.everything || self.functions.contains(&variable.function) || is_global && !self.functions.is_empty()
+    }
+
+    /// True when nothing was given up.
+    pub fn is_empty(&self) -> bool {
+        !self.everything && self.lines.is_empty() && self.functions.is_empty()
+    }
+}
+
 /// A trace, digested as it streams by.
 #[derive(Clone, Debug)]
 pub struct Digest {
@@ -127,6 +156,12 @@ pub struct Digest {
     pub passed: BTreeMap<LineKey, BTreeSet<BTreeSet<Arc<str>>>>,
     /// True when distinct stops were left out.
     pub stops_overflow: bool,
+    /// What was not looked at to the end.
+    pub given_up: GivenUp,
+    statics: Statics,
+    news: News,
+    /// Addresses with the functions that were active there, in any order.
+    together: HashSet<(u64, BTreeSet<Arc<str>>)>,
     index: HashMap<(u64, Option<LineKey>, Stack), StopId>,
     stacks: HashMap<Stack, ()>,
     bases: HashMap<FileName, FileName>,
@@ -145,12 +180,25 @@ impl Digest {
             vars: BTreeMap::new(),
             passed: BTreeMap::new(),
             stops_overflow: false,
+            given_up: GivenUp::default(),
+            statics: Statics::All,
+            news: News::Nothing,
+            together: HashSet::new(),
             index: HashMap::new(),
             stacks: HashMap::new(),
             bases: HashMap::new(),
             last_frames: None,
             values: 0,
         }
+    }
+
+    /// A digest for a judgement by the rules, which call nothing wrong that memory holds at a fixed address.
+    pub fn for_rules(role: Role) -> Self {
+        let statics = match role {
+            Role::Reference => Statics::Changed,
+            Role::Optimized => Statics::None,
+        };
+        Self { statics, ..Self::new(role) }
     }
 
     /// A stop by its number.
@@ -213,6 +261,8 @@ impl Digest {
         }
         let id = StopId(self.stops.len() as u32);
         self.index.insert((pc, line.clone(), Arc::clone(&stack)), id);
+        let active = stack.iter().map(|a| Arc::clone(&a.function)).collect();
+        self.news = self.news.max(if self.together.insert((pc, active)) { News::Frames } else { News::Values });
         self.stops.push(Stop { line, pc, stack });
         Some((id, true))
     }
@@ -250,7 +300,9 @@ impl Digest {
                 Observation::Value(text) => {
                     digest.ever_available = true;
                     if !digest.holds_pointer {
-                        self.values += remember(digest, text, stop, &self.stops, self.role, self.values);
+                        let added = remember(digest, text, stop, &self.stops, self.role, self.values);
+                        self.values += added;
+                        self.news = self.news.max(if added > 0 { News::Values } else { News::Nothing });
                     }
                 }
                 Observation::Unreadable => push_per_line(&mut digest.unreadable, stop, &self.stops),
@@ -272,6 +324,7 @@ impl Digest {
             }
         }
         if !available.is_subset(&entry.available) {
+            self.news = self.news.max(News::Values);
             entry.available.extend(available);
         }
     }
@@ -314,6 +367,7 @@ fn push_per_line(sightings: &mut Vec<Sighting>, stop: StopId, stops: &[Stop]) {
 impl StepSink for Digest {
     fn step(&mut self, step: Step) -> ControlFlow<()> {
         self.steps += 1;
+        self.news = News::Nothing;
         let line = self.key(step.file.as_ref(), step.line);
         let stack = self.stack(&step.frames);
         if let Some((id, is_new)) = self.stop_id(step.pc, line, stack) {
@@ -329,12 +383,30 @@ impl StepSink for Digest {
 
     fn pass(&mut self, lines: &[LineKey], frames: &Arc<[Frame]>) {
         let active: BTreeSet<Arc<str>> = frames.iter().map(|f| Arc::clone(&f.function)).collect();
+        self.news = News::Nothing;
         for line in lines {
             let key = LineKey { file: self.base(&line.file), line: line.line };
             let known = self.passed.entry(key).or_default();
             if !known.contains(&active) {
                 known.insert(active.clone());
+                self.news = News::Frames;
             }
         }
+    }
+
+    fn news(&self) -> News {
+        self.news
+    }
+
+    fn statics(&self) -> Statics {
+        self.statics
+    }
+
+    fn give_up(&mut self, lines: &[LineKey], functions: &[Arc<str>]) {
+        for line in lines {
+            let key = LineKey { file: self.base(&line.file), line: line.line };
+            self.given_up.lines.insert(key);
+        }
+        self.given_up.functions.extend(functions.iter().cloned());
     }
 }

@@ -21,7 +21,7 @@ mod unsteady;
 
 pub use case::{Candidate, Case, Dropped, FloatMath, Judgement, Strictness, Subject, judge};
 pub use completeness::{Completeness, FunctionCompleteness, Ratio, measure};
-pub use digest::{Activation, Digest, LeafDigest, LineDigest, Role, Sighting, Stack, Stop, StopId, VarDigest};
+pub use digest::{Activation, Digest, GivenUp, LeafDigest, LineDigest, Role, Sighting, Stack, Stop, StopId, VarDigest};
 pub use effects::{Effects, LostNote, Place, Tied};
 pub use facts::{Block, Declared, Extent, Home, NoWitness, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts, Testimony, Witness};
 pub use invariants::{ToldBy, has_wrong_value, shows, told_by, variables_of, views};

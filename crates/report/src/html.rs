@@ -3,10 +3,12 @@
 //! browser as well.
 
 mod index;
+mod lies;
 mod page;
 mod plot;
 mod words;
 
+pub use lies::{FunctionPage, PageLie, PageLine, PageVariable, write_lies};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueline_store::{Store, StoreError};

@@ -9,5 +9,5 @@ mod table;
 
 pub use explanation::passes_of;
 use explanation::{explanation_lines, read_explanation};
-pub use html::{ReportError, write_html};
+pub use html::{FunctionPage, PageLie, PageLine, PageVariable, ReportError, write_html, write_lies};
 pub use table::{Table, TableRow, table_of};

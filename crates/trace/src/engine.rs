@@ -24,9 +24,11 @@
 //! No location at this pc is `OptimizedOut`, and so is an entry value that the caller does not give; a location that
 //! cannot be evaluated or read is `Unreadable`.
 
+use crate::Focus;
 use crate::Placements;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 use trueline_dwarf::{DwarfError, Module, Search};
 use trueline_machine::inferior::{Follow, InferiorError, Refusal};
 use trueline_model::{EngineKind, LineKey, Policy, StepSink};
@@ -39,6 +41,16 @@ pub enum Vars {
     All,
     /// None: lines and frames only.
     None,
+}
+
+/// How often an address may show nothing new before it is no longer stopped at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Patience {
+    /// Every stop is made, however long that takes.
+    #[default]
+    Endless,
+    /// After so many visits in a row without anything new. Short traces are made in full all the same.
+    Visits(u32),
 }
 
 /// One run to be traced.
@@ -58,6 +70,12 @@ pub struct TraceRequest {
     pub follow: Follow,
     /// Stops after which the trace is cut off.
     pub max_steps: u64,
+    /// When addresses are given up; only the native engine does, and not under lldb's policy.
+    pub patience: Patience,
+    /// Which part of the run is looked at; only the native engine has a choice.
+    pub focus: Focus,
+    /// When the trace ends with what it has; only the native engine looks at the clock.
+    pub deadline: Option<Instant>,
     /// Limits of the traced run, the debugger included.
     pub limits: Limits,
     /// Where debug files outside the binary are looked for.
@@ -77,6 +95,9 @@ impl TraceRequest {
             vars: Vars::All,
             follow: Follow::Parent,
             max_steps: 1_000_000,
+            patience: Patience::Endless,
+            focus: Focus::default(),
+            deadline: None,
             limits: Limits::seconds(120),
             search: Search::default(),
             debug: None,
@@ -101,6 +122,8 @@ pub enum TraceEnd {
     CutOff,
     /// The sink had seen enough.
     Stopped,
+    /// The deadline came first.
+    OutOfTime,
 }
 
 /// What is known after a trace.
@@ -116,6 +139,10 @@ pub struct TraceSummary {
     pub refusals: Vec<Refusal>,
     /// Threads that ran beside the one that was stepped, as far as the engine noticed.
     pub threads: u32,
+    /// Addresses of the user's code that the engine looked at, each once.
+    pub addresses: u64,
+    /// Those among them that it stopped looking at before the end.
+    pub given_up: u64,
 }
 
 /// Why there is no trace.

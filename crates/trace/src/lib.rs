@@ -7,6 +7,7 @@
 
 mod debugger;
 mod engine;
+mod focus;
 mod gdb;
 mod intern;
 mod lldb;
@@ -16,7 +17,8 @@ mod spot;
 
 #[doc(hidden)]
 pub use debugger::read_tracer_output;
-pub use engine::{Engine, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars, open_engine};
+pub use engine::{Engine, Patience, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars, open_engine};
+pub use focus::{Focus, Landmark};
 pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;
 pub use native::NativeEngine;

@@ -16,6 +16,7 @@ mod module;
 mod path;
 mod places;
 mod policy;
+mod retire;
 mod stack;
 mod tailcall;
 mod tracer;
@@ -46,7 +47,15 @@ impl Engine for NativeEngine {
         let module = module::Module::of(request)?;
         let run = tracer::Tracer::launch(&module, request)?.run(sink)?;
         let cpu = thread_cpu().saturating_sub(started) + run.program_cpu;
-        Ok(TraceSummary { end: run.end, steps: run.steps, cpu, refusals: run.refusals, threads: run.threads })
+        Ok(TraceSummary {
+            end: run.end,
+            steps: run.steps,
+            cpu,
+            refusals: run.refusals,
+            threads: run.threads,
+            addresses: run.addresses,
+            given_up: run.given_up,
+        })
     }
 }
 

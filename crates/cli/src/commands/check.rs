@@ -5,25 +5,28 @@
 
 mod baseline;
 mod batch;
+mod html;
 mod json;
 mod junit;
 pub mod project;
 mod sarif;
+mod sources;
 mod text;
 #[cfg(test)]
 mod wording;
 
 use crate::exit::Ending;
-use crate::input::{BuildFlags, LaunchFlags, TraceFlags};
+use crate::input::{BuildFlags, FocusFlags, LaunchFlags, TraceFlags, parse_duration};
 use crate::style::Style;
 use anyhow::{Context, bail};
 use baseline::Baseline;
 use batch::{CheckView, Checked};
 use project::ProjectFlags;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
-use trueline_check::{CheckOptions, Checker, Ownership, Repeat, Strictness};
-use trueline_model::{Invariant, Policy};
+use std::time::{Duration, Instant};
+use trueline_check::{CheckOptions, Checker, GroupBy, Ownership, Repeat, Strictness};
+use trueline_model::{EngineKind, Invariant, Policy};
+use trueline_trace::Patience;
 
 pub use baseline::Document as BaselineDocument;
 pub use json::Document;
@@ -65,6 +68,14 @@ pub struct Args {
     #[command(flatten)]
     tracing: TraceFlags,
     #[command(flatten)]
+    focus: FocusFlags,
+    /// In long runs, stop no more at an address that has shown nothing new for so many visits; 0 for never.
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    visits: u32,
+    /// Time for all traces of one build together: 60s, 5m. What was found until then is reported. [default: --time-limit for each]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    budget: Option<Duration>,
+    #[command(flatten)]
     launch: LaunchFlags,
     /// Invariants to check: line, backtrace, scope, parameter, value, codegen, self, dwarf, breakpoint, lost.
     /// [default: all but lost]
@@ -76,6 +87,15 @@ pub struct Args {
     /// List the candidates that were dropped, by rule.
     #[arg(long)]
     explain: bool,
+    /// What violations are put together by: cause, function, variable, invariant or none. [default: cause where there are many]
+    #[arg(long, value_name = "WHAT")]
+    group_by: Option<GroupBy>,
+    /// The most groups that are printed; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    limit: usize,
+    /// Write a page for each function that lies: its source, both traces, and all its lies.
+    #[arg(long, value_name = "DIR")]
+    html: Option<PathBuf>,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -97,6 +117,9 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let policy = args.tracing.policy()?;
+    if args.budget.is_some() && args.tracing.engine != EngineKind::Native {
+        bail!("--for needs the native engine: no other ends a trace in good order");
+    }
     let options = CheckOptions {
         engine: args.tracing.engine,
         policy: policy.unwrap_or(Policy::Gdb),
@@ -106,6 +129,12 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         follow: args.launch.follow(),
         repeat: Repeat::Twice,
         max_steps: args.tracing.max_steps,
+        patience: match args.visits {
+            0 => Patience::Endless,
+            visits => Patience::Visits(visits),
+        },
+        focus: args.focus.focus(&args.tracing)?,
+        budget: args.budget,
         limits: args.tracing.limits(),
         cflags: args.build.cflags.clone(),
         search: args.tracing.search(),
@@ -118,7 +147,15 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     };
     // What is written must hold everything that is there, known before or not.
     let excuses = baseline.as_ref().filter(|_| !args.write_baseline);
-    let view = CheckView { engine: args.tracing.engine, policy, explain: args.explain, style: Style::of_stdout() };
+    let view = CheckView {
+        engine: args.tracing.engine,
+        policy,
+        explain: args.explain,
+        style: Style::of_stdout(),
+        group_by: args.group_by,
+        limit: args.limit,
+        html: args.html.is_some(),
+    };
     let check = || match (&args.reference, &args.optimized, args.project.directory()) {
         (_, _, Some(project)) => args.project.check(project, &options, (&args.build, &args.launch), excuses, &view),
         (Some(reference), Some(optimized), _) => {
@@ -133,15 +170,25 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     if let Some(path) = &args.junit {
         write(path, &junit::report(&checked))?;
     }
+    if let Some(dir) = &args.html {
+        let pages: Vec<_> = checked.iter().flat_map(|c| c.pages.iter().cloned()).collect();
+        let groups = checked.iter().flat_map(|c| &c.runs).flat_map(|run| &run.groups);
+        let told = |g: &trueline_check::Group| g.counts.iter().map(|(i, n)| format!("{n} {i}")).collect::<Vec<_>>().join(", ");
+        let causes: Vec<_> = groups.map(|g| (g.cause.to_string(), told(g))).collect();
+        let index = trueline_report::write_lies(dir, &program_name(&args), &causes, &pages)?;
+        eprintln!("{}", index.display());
+    }
     if args.json {
         println!("{}", json::document(&program_name(&args), &checked, excuses)?);
     } else {
         print!("{}", text::report(&checked, excuses, started.elapsed().as_secs_f64()));
     }
     if let (true, Some(baseline), Some(path)) = (args.write_baseline, &mut baseline, &args.baseline) {
-        baseline.replace(&checked);
+        baseline.replace(&checked, args.group_by);
         write(path, &baseline.to_json()?)?;
-        eprintln!("{}: {} known violations, {} builds that cannot be checked", path.display(), baseline.known(), baseline.unchecked());
+        let causes = if baseline.causes() > 0 { format!("{} known causes, ", baseline.causes()) } else { String::new() };
+        let (known, unchecked) = (baseline.known(), baseline.unchecked());
+        eprintln!("{}: {causes}{known} known violations, {unchecked} builds that cannot be checked", path.display());
         return Ok(Ending::Clean);
     }
     ending(&checked)

@@ -5,6 +5,7 @@ pub mod progress;
 mod slurm;
 
 use crate::exit::Ending;
+use crate::input::parse_duration;
 use anyhow::{Context, bail};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -214,23 +215,6 @@ fn named_compilers(names: &[String]) -> anyhow::Result<Vec<Compiler>> {
         }
     }
     Ok(compilers)
-}
-
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let bad = || format!("`{text}` is not a time; write it as 90s, 10m or 2h");
-    let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
-        Some(at) => text.split_at(at),
-        None => (text, "s"),
-    };
-    let number: u64 = number.parse().map_err(|_| bad())?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => return Err(bad()),
-    };
-    Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
 fn print_summary(store: &Store, totals: &Totals) -> anyhow::Result<()> {

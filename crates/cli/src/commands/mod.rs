@@ -25,7 +25,7 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub enum Command {
     Check(Box<check::Args>),
-    Trace(trace::Args),
+    Trace(Box<trace::Args>),
     Hunt(Box<hunt::Args>),
     Mutate(mutate::Args),
     Triage(Box<triage::Args>),
@@ -45,7 +45,7 @@ pub enum Command {
 pub fn run(command: Command) -> anyhow::Result<Ending> {
     match command {
         Command::Check(args) => check::run(*args),
-        Command::Trace(args) => trace::run(args),
+        Command::Trace(args) => trace::run(*args),
         Command::Doctor(args) => doctor::run(args),
         Command::Manual(args) => manual::run(args),
         Command::Mutate(args) => mutate::run(args),

@@ -1,7 +1,7 @@
 //! `trueline trace`: what a debugger shows, stop by stop.
 
 use crate::exit::Ending;
-use crate::input::{BuildFlags, LaunchFlags, TraceFlags, read_program};
+use crate::input::{BuildFlags, FocusFlags, LaunchFlags, TraceFlags, read_program};
 use anyhow::Context;
 use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
@@ -23,6 +23,8 @@ pub struct Args {
     build: BuildFlags,
     #[command(flatten)]
     tracing: TraceFlags,
+    #[command(flatten)]
+    focus: FocusFlags,
     #[command(flatten)]
     launch: LaunchFlags,
     /// Print JSON Lines: a header, then one line per stop.
@@ -90,6 +92,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     request.follow = args.launch.follow();
     request.policy = policy.unwrap_or(Policy::Gdb);
     request.max_steps = args.tracing.max_steps;
+    request.focus = args.focus.focus(&args.tracing)?;
     request.limits = args.tracing.limits();
     request.search = args.tracing.search();
     let engine = open_engine(args.tracing.engine)?;

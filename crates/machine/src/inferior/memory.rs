@@ -16,7 +16,7 @@ pub(super) fn read(pid: i32, address: u64, buffer: &mut [u8]) -> io::Result<()> 
 
 /// Reads several places at once; the count of bytes that arrived, from the front.
 pub(super) fn read_many(pid: i32, places: &mut [(u64, &mut [u8])]) -> usize {
-    const MOST: usize = 8;
+    const MOST: usize = 64;
     let mut total = 0;
     for group in places.chunks_mut(MOST) {
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };

@@ -60,7 +60,7 @@ impl Witness for Said {
 }
 
 pub(crate) struct Bench {
-    reference: Digest,
+    pub(crate) reference: Digest,
     optimized: Digest,
     pub(crate) reference_facts: ReferenceFacts,
     pub(crate) optimized_facts: OptimizedFacts,

@@ -9,6 +9,7 @@ mod brace_line;
 mod differs_between_runs;
 mod executed_row;
 mod fixed_home;
+mod given_up;
 mod hit_at_other_times;
 mod inherited_block;
 mod intermediate_value;
@@ -33,6 +34,7 @@ mod visible_on_line;
 
 pub use already_told::RULE as ALREADY_TOLD;
 pub(crate) use already_told::is_told;
+pub use given_up::RULE as GIVEN_UP;
 pub use same_block::RULE as SAME_BLOCK;
 pub(crate) use same_block::Told;
 
@@ -81,6 +83,7 @@ pub const RULES: &[Rule] = &[
     relaxed_floats::RULE,
     marked_uninitialised::RULE,
     too_many_values::RULE,
+    given_up::RULE,
     unconfirmed::RULE,
     intermediate_value::RULE,
     uninitialised::RULE,

@@ -20,6 +20,8 @@ pub struct LineCoverage {
     pub executed: BTreeSet<LineKey>,
     /// Lines with a row at all.
     pub rows: BTreeSet<LineKey>,
+    /// Addresses that were executed, of rows, branches and blocks of the user's files.
+    pub addresses: u64,
 }
 
 /// Runs the request's program once, from its first instruction to its end, and tells which lines of the user's files had a
@@ -36,12 +38,17 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
     let mut inferior = Inferior::launch(&request.job()?, module.entry, module.image)?;
     let bias = inferior.bias();
     let addresses: Vec<u64> = of.iter().filter(|(_, lines)| !lines.is_empty()).map(|(a, _)| a.wrapping_add(bias)).collect();
-    let mut arrive = |pc: u64| coverage.executed.extend(of.get(&pc.wrapping_sub(bias)).into_iter().flatten().cloned());
+    let mut reached = BTreeSet::new();
+    let mut arrive = |pc: u64| {
+        reached.insert(pc);
+        coverage.executed.extend(of.get(&pc.wrapping_sub(bias)).into_iter().flatten().cloned());
+    };
     inferior.permit(request.launch.allowed, request.follow);
     libraries::follow(&mut inferior, &module)?;
     inferior.hear_others();
     let end = run_through(&mut inferior, &addresses, &mut arrive).map_err(|e| inferior.why(e))?;
     inferior.met_by_others().for_each(arrive);
+    coverage.addresses = reached.len() as u64;
     match end {
         Event::Exited(_) => Ok(coverage),
         Event::Killed { signal, .. } => Err(bad(&format!("crashed with signal {signal}"))),

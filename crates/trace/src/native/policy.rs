@@ -93,6 +93,22 @@ pub(crate) trait Stepper {
     }
     /// Goes on as if it had come to `plan` by itself.
     fn follow(&mut self, _plan: &Plan) {}
+    /// Goes on as a debugger does that has stepped to `position`, whatever it was doing. False where that depends on the way there.
+    fn rejoin(&mut self, _position: &Position) -> bool {
+        false
+    }
+    /// Where it would stop after stepping into a function, for policies that run there without looking at anything else.
+    fn landing(&mut self, _function: FunctionId) -> Option<u64> {
+        None
+    }
+    /// The landing that it is on its way to.
+    fn awaited(&self) -> Option<u64> {
+        None
+    }
+    /// The activation that it is stepping in, for policies that have one.
+    fn activation(&self) -> Option<StackId> {
+        None
+    }
 }
 
 /// Inlined calls at an address, innermost first; under lldb's policy only as far as lldb finds a caller.

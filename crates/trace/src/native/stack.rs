@@ -27,6 +27,16 @@ pub(crate) struct Entered {
     pub caller_cfa: Option<u64>,
 }
 
+/// An activation as it is found in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unwound {
+    pub id: StackId,
+    /// Link-time address it returns to.
+    pub return_pc: u64,
+    /// Where the next one that is stopped in waits.
+    pub called_from: u64,
+}
+
 /// What changed between two stops.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -151,6 +161,37 @@ impl Stack {
             self.changes += 1;
             returned(self, gone.return_pc);
         }
+    }
+
+    /// Where the return addresses of all activations are and what they must be, `bias` added: as long as memory agrees, no
+    /// return and no call was missed.
+    pub fn witnesses(&self, bias: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.activations.iter().skip(1).map(move |a| (a.id.cfa.wrapping_sub(8), a.return_pc.wrapping_add(bias)))
+    }
+
+    /// The activations after main are these, outermost first, each with where it returns to. Nobody is told of calls and returns.
+    pub fn replace(&mut self, chain: &[Unwound]) {
+        let kept = self.activations.iter().skip(1).zip(chain).take_while(|(a, u)| a.id == u.id && a.return_pc == u.return_pc).count();
+        self.activations.truncate(kept + 1);
+        self.foreign_below = None;
+        self.changes += 1;
+        for &Unwound { id, return_pc, called_from } in &chain[kept..] {
+            let outer = self.top().map_or_else(PathId::default, |top| top.path);
+            let path = self.paths.call(outer, called_from, id.function);
+            self.activations.push(Activation { id, return_pc, called_from: Some(called_from), path });
+        }
+    }
+
+    /// Everything below an address was called by foreign code.
+    pub fn lose(&mut self, below: u64) {
+        self.activations.retain(|a| a.id.cfa > below);
+        self.foreign_below = Some(below);
+        self.changes += 1;
+    }
+
+    /// Whether what is at `cfa` was called by foreign code.
+    pub fn is_foreign(&self, cfa: u64) -> bool {
+        self.foreign_below.is_some_and(|limit| cfa <= limit)
     }
 
     /// A stack with main alone on it.

@@ -1,5 +1,7 @@
 //! The run: from stop to stop under a policy, each shown stop pushed to the sink.
 
+mod lost;
+mod start;
 #[cfg(test)]
 mod tests;
 
@@ -9,24 +11,26 @@ use super::eval::Machine;
 use super::frame::{Frame as Machinery, RSP, Registers};
 use super::glide::{Glide, Met, Moves, Terrain};
 use super::libraries;
-use super::module::{BlockKind, Function, FunctionId, Module, VarId};
+use super::module::{BlockKind, Function, FunctionId, Module};
 use super::path::PathId;
 use super::policy::gdb::GdbStepper;
 use super::policy::lldb::LldbStepper;
 use super::policy::standard::StandardStepper;
 use super::policy::{Position, PositionKind, Shown, StackId, Stepper, Verdict, call_line, has_lost_caller, inlined_at, sites};
+use super::retire::{AT_FIRST, Retirement};
 use super::stack::{Activation, Change, Entered, Stack};
 use super::tailcall;
-use super::watch::{View, Watch, Windows, visible};
-use crate::{TraceEnd, TraceError, TraceRequest, Vars};
+use super::watch::{Scope, View, Watch, Windows, visible};
+use crate::{Patience, TraceEnd, TraceError, TraceRequest, Vars};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 use trueline_dwarf::is_languages_own;
 use trueline_machine::inferior::{AddressHasher, Event, Inferior, Refusal};
-use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, Policy, Step, StepSink};
+use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, News, Policy, Statics, Step, StepSink};
 use trueline_toolchain::Permission;
 
 type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<AddressHasher>>;
@@ -87,6 +91,8 @@ pub(super) struct Run {
     pub program_cpu: std::time::Duration,
     pub refusals: Vec<Refusal>,
     pub threads: u32,
+    pub addresses: u64,
+    pub given_up: u64,
 }
 
 /// A traced run.
@@ -98,7 +104,7 @@ pub(super) struct Tracer<'t> {
     inferior: Inferior,
     stack: Stack,
     sites: ByAddress<Rc<Site>>,
-    scopes: HashMap<(u64, usize), Rc<[VarId]>>,
+    scopes: HashMap<(u64, usize), Rc<Scope>>,
     backtraces: Backtraces,
     /// Ways and addresses that the sink was told of.
     passed: HashSet<(PathId, u64)>,
@@ -110,6 +116,9 @@ pub(super) struct Tracer<'t> {
     muted: Vec<u64>,
     glide: Glide,
     foresight: Foresight,
+    retirement: Retirement,
+    /// Arrivals before which no address is given up.
+    at_first: u64,
     /// Breakpoints that the program came to.
     arrivals: u64,
 }
@@ -144,6 +153,8 @@ impl<'t> Tracer<'t> {
             muted: Vec::new(),
             glide: Glide::default(),
             foresight: Foresight::Full,
+            retirement: Retirement::default(),
+            at_first: AT_FIRST,
             arrivals: 0,
         })
     }
@@ -152,7 +163,8 @@ impl<'t> Tracer<'t> {
     pub fn run(mut self, sink: &mut dyn StepSink) -> Result<Run, TraceError> {
         let end = self.trace(sink).map_err(|e| self.inferior.why(e))?;
         let (refusals, threads) = (self.inferior.refusals().to_vec(), self.inferior.threads_beside());
-        Ok(Run { end, steps: self.steps, program_cpu: self.inferior.cpu(), refusals, threads })
+        let (addresses, given_up) = (self.retirement.visited(), self.retirement.given_up());
+        Ok(Run { end, steps: self.steps, program_cpu: self.inferior.cpu(), refusals, threads, addresses, given_up })
     }
 
     fn trace(&mut self, sink: &mut dyn StepSink) -> Result<TraceEnd, TraceError> {
@@ -165,12 +177,12 @@ impl<'t> Tracer<'t> {
         self.set_breakpoints(&[entry.wrapping_add(bias)])?;
         match self.inferior.resume()? {
             Event::Breakpoint(_) => {}
-            event => return self.ended(event).map(|()| TraceEnd::Finished),
+            event => return self.ended(event),
         }
         let sp = self.inferior.regs().rsp;
         let leave = self.return_address().ok_or_else(|| self.bad_program("has no readable stack"))?;
         self.stack = Stack::begin(main, sp.wrapping_add(8), leave.wrapping_sub(bias));
-        let first = self.stepper.first_stop(main);
+        let mut first = self.stepper.first_stop(main);
         // By its declaration: the first row of an optimized function may be that of a header whose code was moved there. What has
         // no row at its entry is a thunk of the compiler's.
         let is_users = |function: &Function| {
@@ -181,40 +193,62 @@ impl<'t> Tracer<'t> {
             self.module.function_at(pc).is_some_and(|f| is_users(self.module.function(f)))
         });
         self.glide = Glide::new(found.returns);
-        let mut all = found.all;
-        all.push(first);
+        let visits = match self.request.patience {
+            Patience::Visits(visits) if self.request.policy != Policy::Lldb => Some(visits),
+            _ => None,
+        };
+        self.retirement = Retirement::new(&found.all, visits, self.at_first);
+        let mut all = self.narrow(found.all, sink);
+        let mut position = Position { pc: first, stack: self.stack.activations[0].id, caller: None, kind: PositionKind::Real };
+        let mut verdict = Verdict::Run;
+        if let Some(landmark) = &self.request.focus.after {
+            position = self.run_to(landmark, leave)?;
+            first = position.pc;
+        }
+        if self.retirement.is_idle() {
+            all.push(first);
+        }
         all.iter_mut().for_each(|a| *a = a.wrapping_add(bias));
         all.push(leave);
         self.set_breakpoints(&all)?;
 
         // Run on to the first stop, past the prologue.
-        if first != entry {
-            loop {
-                match self.inferior.resume()? {
-                    Event::Breakpoint(at) if at == first.wrapping_add(bias) => break,
-                    Event::Breakpoint(at) if at == leave => return Ok(TraceEnd::Finished),
-                    Event::Breakpoint(_) => {}
-                    event => return self.ended(event).map(|()| TraceEnd::Finished),
+        if self.request.focus.after.is_none() && self.retirement.is_idle() {
+            if first != entry {
+                loop {
+                    match self.inferior.resume()? {
+                        Event::Breakpoint(at) if at == first.wrapping_add(bias) => break,
+                        Event::Breakpoint(at) if at == leave => return Ok(TraceEnd::Finished),
+                        Event::Breakpoint(_) => {}
+                        event => return self.ended(event),
+                    }
                 }
             }
+            verdict = self.stepper.begin(&position);
         }
-        let mut position = Position { pc: first, stack: self.stack.activations[0].id, caller: None, kind: PositionKind::Real };
-        let mut verdict = self.stepper.begin(&position);
         // Whether the policy has heard of where the program stands.
         let mut is_followed = true;
+        let mut visited = None;
+        let mut told = News::Nothing;
         loop {
             while let Verdict::Stop(shown) = verdict {
                 if self.user[shown.file.0 as usize] {
                     if self.steps >= self.request.max_steps {
                         return Ok(TraceEnd::CutOff);
                     }
-                    let step = self.show(&position, shown);
+                    let step = self.show(&position, shown, sink.statics());
                     self.steps += 1;
                     if sink.step(step).is_break() {
                         return Ok(TraceEnd::Stopped);
                     }
+                    told = told.max(sink.news());
                 }
                 verdict = self.stepper.step(&position);
+            }
+            if let Some(pc) = visited.take()
+                && self.retirement.visit(pc, told, self.arrivals)
+            {
+                self.retire(pc, sink)?;
             }
             if is_followed {
                 self.look_ahead(&position)?;
@@ -223,6 +257,9 @@ impl<'t> Tracer<'t> {
                 Event::Breakpoint(at) if at == leave && self.is_back_in_mains_caller() => return Ok(TraceEnd::Finished),
                 Event::Breakpoint(at) => {
                     self.arrivals += 1;
+                    if self.request.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                        return Ok(TraceEnd::OutOfTime);
+                    }
                     let pc = at.wrapping_sub(bias);
                     let before = (self.stepper.generation(), self.stack.changes);
                     match self.glide.meet(pc) {
@@ -236,16 +273,17 @@ impl<'t> Tracer<'t> {
                     let here = self.arrive(pc);
                     is_followed = here.is_some();
                     verdict = Verdict::Run;
+                    (visited, told) = (Some(pc), News::Nothing);
                     if let Some(here) = here {
                         position = here;
-                        if sink.wants_passes() {
-                            self.tell_pass(pc, sink);
+                        if sink.wants_passes() && self.tell_pass(pc, sink) {
+                            told = sink.news();
                         }
-                        verdict = self.stepper.arrive(&position);
+                        verdict = if self.is_complete() { self.stepper.arrive(&position) } else { self.judge_arrival(&position) };
                         self.settle(pc, before)?;
                     }
                 }
-                event => return self.ended(event).map(|()| TraceEnd::Finished),
+                event => return self.ended(event),
             }
         }
     }
@@ -278,7 +316,9 @@ impl<'t> Tracer<'t> {
 
     /// Puts back what [`Self::settle`] took out.
     fn unsettle(&mut self) -> Result<(), TraceError> {
-        let muted = std::mem::take(&mut self.muted);
+        let mut muted = std::mem::take(&mut self.muted);
+        let bias = self.inferior.bias();
+        muted.retain(|address| !self.retirement.is_retired(address.wrapping_sub(bias)));
         self.inferior.unmute(&muted).map_err(breakpoint_failed)
     }
 
@@ -338,6 +378,9 @@ impl<'t> Tracer<'t> {
             }
         };
         let id = StackId { cfa, function: site.function };
+        if !self.is_complete() && !self.mend_stack(pc, id, &registers) {
+            return None;
+        }
         let inferior = &self.inferior;
         let module = self.module;
         let entered = || {
@@ -379,11 +422,11 @@ impl<'t> Tracer<'t> {
         }
     }
 
-    /// Tells that the program came to an address, once for each way to it.
-    fn tell_pass(&mut self, pc: u64, sink: &mut dyn StepSink) {
+    /// Tells that the program came to an address, once for each way to it; true when it did.
+    fn tell_pass(&mut self, pc: u64, sink: &mut dyn StepSink) -> bool {
         let top = self.stack.top().expect("main is never popped");
         if !self.passed.insert((top.path, pc)) {
-            return;
+            return false;
         }
         if self.passed.len() > MOST_FRAMES {
             self.passed.clear();
@@ -393,14 +436,16 @@ impl<'t> Tracer<'t> {
         if let (false, Some((file, line))) = (lines.is_empty(), self.stepper.line_at(pc)) {
             let frames = self.frames(pc, Shown { hidden: 0, line, file });
             sink.pass(&lines, &frames);
+            return true;
         }
+        false
     }
 
-    fn show(&mut self, position: &Position, shown: Shown) -> Step {
+    fn show(&mut self, position: &Position, shown: Shown, statics: Statics) -> Step {
         let frames = self.frames(position.pc, shown);
         let vars = match self.request.vars {
             Vars::None => Vec::new(),
-            Vars::All => self.variables(position, shown.hidden),
+            Vars::All => self.variables(position, shown.hidden, statics),
         };
         Step {
             step: self.steps,
@@ -412,12 +457,13 @@ impl<'t> Tracer<'t> {
         }
     }
 
-    fn variables(&mut self, position: &Position, hidden: usize) -> Vec<trueline_model::Variable> {
+    fn variables(&mut self, position: &Position, hidden: usize, statics: Statics) -> Vec<trueline_model::Variable> {
         let key = (position.pc, hidden);
         let scope = match self.scopes.get(&key) {
             Some(scope) => Rc::clone(scope),
             None => {
-                let scope: Rc<[VarId]> = visible(self.module, position.pc, hidden, self.request.policy, |f| self.user[f.0 as usize]).into();
+                let all = visible(self.module, position.pc, hidden, self.request.policy, |f| self.user[f.0 as usize]);
+                let scope = Rc::new(self.watch.scope(self.module, all));
                 self.scopes.insert(key, Rc::clone(&scope));
                 scope
             }
@@ -425,7 +471,20 @@ impl<'t> Tracer<'t> {
         let view = View::new(&self.inferior, &mut self.windows);
         let machine = Machine { module: self.module, bias: self.inferior.bias(), memory: &view };
         let frame = Machinery::innermost(Registers::new(self.inferior.regs()), position.pc, position.stack.function);
-        scope.iter().filter_map(|&var| self.watch.observe(&machine, &frame, var)).collect()
+        let watch = &mut self.watch;
+        // What is visible at an address is told once in full, whatever values are wanted.
+        let wanted = if scope.is_new() { Statics::All } else { statics };
+        match wanted {
+            Statics::All => scope.all.iter().filter_map(|&var| watch.observe(&machine, &frame, var)).collect(),
+            Statics::None => scope.others.iter().filter_map(|&var| watch.observe(&machine, &frame, var)).collect(),
+            Statics::Changed => {
+                let mut vars: Vec<_> = scope.others.iter().filter_map(|&var| watch.observe(&machine, &frame, var)).collect();
+                if watch.is_due(&scope, view.version()) {
+                    vars.extend(scope.statics.iter().filter_map(|&var| watch.observe_change(&machine, &frame, var)));
+                }
+                vars
+            }
+        }
     }
 
     fn frames(&mut self, pc: u64, shown: Shown) -> Arc<[Frame]> {
@@ -494,13 +553,15 @@ impl<'t> Tracer<'t> {
     }
 
     /// What an end of the run means; `Ok` when it is a good one.
-    fn ended(&self, event: Event) -> Result<(), TraceError> {
+    fn ended(&self, event: Event) -> Result<TraceEnd, TraceError> {
         let at_line = |pc: Option<u64>| {
             let pc = pc.map(|pc| pc.wrapping_sub(self.inferior.bias()));
             pc.and_then(|pc| self.stepper.line_at(pc)).map_or(String::new(), |(_, line)| format!(" at line {line}"))
         };
         match event {
-            Event::Exited(_) | Event::Replaced => Ok(()),
+            Event::Exited(_) | Event::Replaced => Ok(TraceEnd::Finished),
+            // It was known to end, and the trace to take as long as it takes.
+            Event::TimedOut if self.request.deadline.is_some() => Ok(TraceEnd::OutOfTime),
             Event::Killed { signal, at } => {
                 let name =
                     nix::sys::signal::Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |s| s.as_str().to_owned());
@@ -509,7 +570,7 @@ impl<'t> Tracer<'t> {
             Event::TimedOut => Err(self.bad_program(&format!("did not finish within {} s", self.request.limits.wall.as_secs()))),
             Event::NotAllowed(permission) => Err(self.bad_program(&not_allowed(permission))),
             Event::OwnTrap => Err(self.bad_program("raised SIGTRAP")),
-            Event::Breakpoint(_) | Event::Stepped => Ok(()),
+            Event::Breakpoint(_) | Event::Stepped => Ok(TraceEnd::Finished),
         }
     }
 }

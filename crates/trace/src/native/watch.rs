@@ -7,6 +7,7 @@ use super::op::{Binary, Op};
 use super::value::{Content, Printed, print};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
+use trueline_dwarf::Var;
 use trueline_machine::inferior::Inferior;
 use trueline_model::{Observation, Policy, VarKind, Variable};
 
@@ -15,8 +16,12 @@ const STACK_ABOVE: usize = 3072;
 const STACK_BELOW: usize = 128;
 /// The most that is read above the stack pointer once variables were found to be there.
 const MOST_STACK: u64 = 64 << 10;
-/// Static data up to this size is read as a whole.
+/// Static data up to this size is read together.
 const MOST_DATA: u64 = 64 << 10;
+/// Larger variables are not read together with others, nor watched for changes: what is printed of them is their beginning.
+const MOST_STATIC: u64 = 4096;
+/// Static variables that are not farther apart are read as one stretch.
+const GAP: u64 = 256;
 
 /// A stretch of memory, as it was.
 #[derive(Debug, Default)]
@@ -36,7 +41,12 @@ impl Window {
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     stack: Window,
-    data: Window,
+    /// Static data, in rising order.
+    data: Vec<Window>,
+    /// The same at the stop before.
+    before: Vec<u8>,
+    /// Counts the stops at which static data was found changed.
+    version: u64,
     /// The end of the highest variable that was found above the stack's window.
     reached: Cell<u64>,
 }
@@ -44,23 +54,41 @@ pub(crate) struct Windows {
 impl Windows {
     /// Prepares the window over the static variables of a module.
     pub fn new(module: &Module, bias: u64) -> Self {
-        let mut bounds: Option<(u64, u64)> = None;
-        for var in &module.vars {
-            if let Location::Everywhere(ops) = &var.location
-                && let [Op::Address(address)] = **ops
-                && (module.image.0..module.image.1).contains(&address)
-            {
-                let end = address.saturating_add(module.ty(var.ty).size);
-                bounds = Some(bounds.map_or((address, end), |(low, high)| (low.min(address), high.max(end))));
+        let mut stretches: Vec<(u64, u64)> = module.vars.iter().filter_map(|var| fixed_place(module, var)).collect();
+        stretches.sort_unstable();
+        let mut data: Vec<(u64, u64)> = Vec::new();
+        for (low, high) in stretches {
+            match data.last_mut() {
+                Some(last) if low <= last.1.saturating_add(GAP) => last.1 = last.1.max(high),
+                _ => data.push((low, high)),
             }
         }
-        let (low, high) = bounds.filter(|b| b.1 - b.0 <= MOST_DATA).unwrap_or((0, 0));
+        // What is beyond the limit is read one by one.
+        let mut left = MOST_DATA;
+        data.retain(|(low, high)| {
+            let fits = high - low <= left;
+            left -= if fits { high - low } else { 0 };
+            fits
+        });
+        let window = |(low, high): (u64, u64)| Window { start: low.wrapping_add(bias), bytes: vec![0; (high - low) as usize] };
         Self {
             stack: Window { start: 0, bytes: Vec::with_capacity(STACK_ABOVE + STACK_BELOW) },
-            data: Window { start: low.wrapping_add(bias), bytes: vec![0; (high - low) as usize] },
+            data: data.into_iter().map(window).collect(),
+            before: Vec::new(),
+            version: 0,
             reached: Cell::new(0),
         }
     }
+}
+
+/// The addresses of a variable of moderate size that has one fixed place.
+fn fixed_place(module: &Module, var: &Var) -> Option<(u64, u64)> {
+    let Location::Everywhere(ops) = &var.location else { return None };
+    let [Op::Address(address)] = ops[..] else { return None };
+    let size = module.ty(var.ty).size;
+    // Libraries may not be there yet.
+    let is_own = (module.image.0..module.image.1).contains(&address);
+    (is_own && size <= MOST_STATIC).then(|| (address, address.saturating_add(size)))
 }
 
 /// Memory during one stop.
@@ -82,14 +110,28 @@ impl<'v> View<'v> {
             return;
         }
         let mut windows = self.windows.borrow_mut();
-        let Windows { stack, data, reached } = &mut **windows;
+        let Windows { stack, data, before, version, reached } = &mut **windows;
         let sp = self.inferior.regs().rsp;
         stack.start = sp.wrapping_sub(STACK_BELOW as u64);
         let above = reached.get().checked_sub(sp).filter(|&n| n <= MOST_STACK).map_or(STACK_ABOVE, |n| STACK_ABOVE.max(n as usize));
         let wanted = above + STACK_BELOW;
         stack.bytes.resize(wanted, 0);
-        let data_length = data.bytes.len();
-        let arrived = self.inferior.read_many(&mut [(data.start, &mut data.bytes), (stack.start, &mut stack.bytes)]);
+        let data_length: usize = data.iter().map(|w| w.bytes.len()).sum();
+        let mut places: Vec<(u64, &mut [u8])> = data.iter_mut().map(|w| (w.start, &mut w.bytes[..])).collect();
+        places.push((stack.start, &mut stack.bytes));
+        let arrived = self.inferior.read_many(&mut places);
+        let mut rest = &before[..];
+        let is_same = before.len() == data_length
+            && data.iter().all(|w| {
+                let (part, later) = rest.split_at(w.bytes.len());
+                rest = later;
+                part == &w.bytes[..]
+            });
+        if !is_same {
+            *version += 1;
+            before.clear();
+            data.iter().for_each(|w| before.extend_from_slice(&w.bytes));
+        }
         // The stack may end before the window does.
         stack.bytes.truncate(arrived.saturating_sub(data_length));
         if stack.bytes.len() < wanted {
@@ -105,11 +147,20 @@ impl<'v> View<'v> {
     }
 }
 
+impl View<'_> {
+    /// How often static data had changed up to this stop.
+    pub fn version(&self) -> u64 {
+        self.fill();
+        self.windows.borrow().version
+    }
+}
+
 impl Memory for View<'_> {
     fn read(&self, address: u64, buffer: &mut [u8]) -> bool {
         self.fill();
         let windows = self.windows.borrow();
-        for window in [&windows.stack, &windows.data] {
+        let after = windows.data.partition_point(|w| w.start <= address);
+        for window in [Some(&windows.stack), after.checked_sub(1).map(|at| &windows.data[at])].into_iter().flatten() {
             if let Some(bytes) = window.get(address, buffer.len()) {
                 buffer.copy_from_slice(bytes);
                 return true;
@@ -139,6 +190,26 @@ impl Memory for View<'_> {
     }
 }
 
+/// The variables that are visible from an address.
+pub(crate) struct Scope {
+    /// In the order in which they are listed.
+    pub all: Vec<VarId>,
+    /// Static variables of moderate size that have one fixed place.
+    pub statics: Vec<VarId>,
+    /// The variables that are not static.
+    pub others: Vec<VarId>,
+    /// The state of static data at which the static ones were last looked at.
+    looked_at: Cell<u64>,
+    was_told: Cell<bool>,
+}
+
+impl Scope {
+    /// True the first time that it is asked.
+    pub fn is_new(&self) -> bool {
+        !self.was_told.replace(true)
+    }
+}
+
 /// The last thing seen of a variable: most stay as they were from one stop to the next.
 struct Seen {
     variable: Variable,
@@ -158,6 +229,26 @@ impl Watch {
     pub fn new(module: &Module, policy: Policy) -> Self {
         let seen = (0..module.vars.len()).map(|_| None).collect();
         Self { seen, content: Content::default(), text: String::new(), policy }
+    }
+
+    /// Sorts visible variables by what may become of them.
+    pub fn scope(&self, module: &Module, all: Vec<VarId>) -> Scope {
+        let is_fixed = |v: &VarId| matches!(&module.var(*v).location, Location::Everywhere(ops) if matches!(**ops, [Op::Address(_)]));
+        let is_static = |v: &&VarId| module.var(**v).kind == VarKind::Global && is_fixed(v);
+        let others = all.iter().filter(|v| !is_static(v)).copied().collect();
+        let statics = all.iter().filter(is_static).filter(|v| fixed_place(module, module.var(**v)).is_some()).copied().collect();
+        Scope { all, statics, others, looked_at: Cell::new(0), was_told: Cell::new(false) }
+    }
+
+    /// Whether static data has changed since the static variables of a scope were looked at.
+    pub fn is_due(&self, scope: &Scope, version: u64) -> bool {
+        !scope.statics.is_empty() && scope.looked_at.replace(version) != version
+    }
+
+    /// A variable if it is not as it was when it was last looked at.
+    pub fn observe_change(&mut self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Option<Variable> {
+        let before = self.seen[var.0 as usize].as_ref().map(|seen| seen.variable.observation.clone());
+        self.observe(machine, frame, var).filter(|now| before.as_ref() != Some(&now.observation))
     }
 
     /// One variable at one stop; nothing when this engine has no way to evaluate it, which is nobody's fault but its own.

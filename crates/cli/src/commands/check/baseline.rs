@@ -2,7 +2,7 @@
 //!
 //! A violation is recognised by its program, its build (compiler, major version and level), its invariant, function and
 //! variable, and the *text* of its source line, so that lines added above it do not make it new. Each entry excuses
-//! one violation. Builds that cannot be checked are recorded too, with the kind of their error.
+//! one violation. With `--group-by cause` the causes are recorded instead, and each excuses whatever it shows. Builds that cannot be checked are recorded too, with the kind of their error.
 
 use super::batch::{BuildRow, Checked};
 use super::json::kind_of;
@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
+use trueline_check::{Cause, GroupBy, cause_of};
 use trueline_model::{CompilerId, Invariant, OptLevel, Violation};
 
 const SCHEMA: &str = "trueline.baseline/1";
@@ -24,6 +25,20 @@ pub struct Document {
     known: Vec<BaselineEntry>,
     /// Builds that cannot be checked.
     unchecked: Vec<Unchecked>,
+    /// Causes whose violations do not fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    causes: Vec<KnownCause>,
+}
+
+/// One known cause of violations.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+struct KnownCause {
+    /// The program, from the directory of this file.
+    program: String,
+    /// Its build.
+    build: String,
+    /// What the violations have in common.
+    cause: Cause,
 }
 
 /// One known violation.
@@ -100,12 +115,12 @@ impl Baseline {
         if path.exists() {
             return Self::read(path);
         }
-        let document = Document { schema: SCHEMA.to_owned(), known: Vec::new(), unchecked: Vec::new() };
+        let document = Document { schema: SCHEMA.to_owned(), known: Vec::new(), unchecked: Vec::new(), causes: Vec::new() };
         Ok(Self { document, dir: directory(path) })
     }
 
     /// Moves what is known out of the builds of one program.
-    pub fn excuse(&self, program: &str, rows: &mut [BuildRow], text_of: &dyn Fn(u32) -> Option<String>) {
+    pub fn excuse(&self, program: &str, rows: &mut [BuildRow], text_of: &dyn Fn(&Violation) -> Option<String>) {
         let program = self.key(program);
         for row in rows {
             let build = build_key(row.compiler.as_ref().map(|c| &c.id), row.opt);
@@ -113,8 +128,14 @@ impl Baseline {
                 Ok(run) => {
                     let mut entries: Vec<&BaselineEntry> =
                         self.document.known.iter().filter(|e| e.program == program && e.build == build).collect();
+                    let causes: Vec<&Cause> =
+                        self.document.causes.iter().filter(|c| c.program == program && c.build == build).map(|c| &c.cause).collect();
                     let (known, new) = std::mem::take(&mut run.violations).into_iter().partition(|v| {
-                        let text = text_of(v.line.0).unwrap_or_default();
+                        if causes.contains(&&cause_of(v, &run.debug, GroupBy::Cause)) {
+                            row.known_by_cause += 1;
+                            return true;
+                        }
+                        let text = text_of(v).unwrap_or_default();
                         let at = entries.iter().position(|e| e.excuses(v, &text));
                         at.map(|at| entries.swap_remove(at)).is_some()
                     });
@@ -133,12 +154,14 @@ impl Baseline {
         let of_run = |program: &str, build: &str| self.document.known.iter().filter(|e| e.program == program && e.build == build).count();
         let runs = checked.iter().flat_map(|c| c.runs.iter().map(|run| (self.key(&c.program), run)));
         let checked = runs.filter(|(_, run)| run.error.is_none());
-        checked.map(|(program, run)| of_run(&program, &build_key(run.compiler.as_ref(), run.opt)) - run.known.len()).sum()
+        checked
+            .map(|(program, run)| of_run(&program, &build_key(run.compiler.as_ref(), run.opt)) + run.known_by_cause - run.known.len())
+            .sum()
     }
 
     /// Takes what was found now in place of what was known of these builds; what is known of programs that are no
     /// longer there goes as well.
-    pub fn replace(&mut self, checked: &[Checked]) {
+    pub fn replace(&mut self, checked: &[Checked], by: Option<GroupBy>) {
         let now = |program: &str, build: &str| {
             let of_program = checked.iter().filter(|c| self.key(&c.program) == program);
             of_program.flat_map(|c| &c.runs).any(|run| build_key(run.compiler.as_ref(), run.opt) == build)
@@ -146,14 +169,24 @@ impl Baseline {
         let stays = |program: &str, build: &str| self.dir.join(program).exists() && !now(program, build);
         let mut known: Vec<BaselineEntry> = self.document.known.iter().filter(|e| stays(&e.program, &e.build)).cloned().collect();
         let mut unchecked: Vec<Unchecked> = self.document.unchecked.iter().filter(|u| stays(&u.program, &u.build)).cloned().collect();
+        let mut causes: Vec<KnownCause> = self.document.causes.iter().filter(|c| stays(&c.program, &c.build)).cloned().collect();
         for (program, run) in checked.iter().flat_map(|c| c.runs.iter().map(move |run| (c, run))) {
             let (name, build) = (self.key(&program.program), build_key(run.compiler.as_ref(), run.opt));
+            if by == Some(GroupBy::Cause) {
+                causes.extend(run.causes.iter().map(|cause| KnownCause {
+                    program: name.clone(),
+                    build: build.clone(),
+                    cause: cause.clone(),
+                }));
+                unchecked.extend(run.error.iter().map(|e| Unchecked { program: name.clone(), build: build.clone(), kind: e.kind.clone() }));
+                continue;
+            }
             known.extend(run.violations.iter().map(|v| BaselineEntry {
                 program: name.clone(),
                 build: build.clone(),
                 invariant: v.invariant(),
                 line: v.line.0,
-                text: program.lines.get(&v.line.0).cloned().unwrap_or_default(),
+                text: program.lines.get(&(v.file.base().to_owned(), v.line.0)).cloned().unwrap_or_default(),
                 function: v.function.to_string(),
                 variable: v.variable().map(ToString::to_string),
             }));
@@ -161,7 +194,9 @@ impl Baseline {
         }
         known.sort();
         unchecked.sort();
-        self.document = Document { schema: SCHEMA.to_owned(), known, unchecked };
+        causes.sort();
+        causes.dedup();
+        self.document = Document { schema: SCHEMA.to_owned(), known, unchecked, causes };
     }
 
     /// The file's text: sorted, one entry after another, so that changes read well in a review.
@@ -172,6 +207,11 @@ impl Baseline {
     /// How many violations are known.
     pub fn known(&self) -> usize {
         self.document.known.len()
+    }
+
+    /// How many causes are known.
+    pub fn causes(&self) -> usize {
+        self.document.causes.len()
     }
 
     /// How many builds cannot be checked.
@@ -238,7 +278,7 @@ mod tests {
             if let Ok(mut read) = Baseline::read(&path) {
                 proptest::prop_assert_eq!(read.gone(&[]), 0);
                 // Programs that are not there are no longer known.
-                read.replace(&[]);
+                read.replace(&[], None);
                 proptest::prop_assert_eq!((read.known(), read.unchecked()), (0, 0));
             }
         }

@@ -2,7 +2,8 @@
 
 use super::baseline::Baseline;
 use super::json::{Failure, RunDocument};
-use super::text;
+use super::sources::Sources;
+use super::{html, text};
 use crate::input::{BuildFlags, read_program};
 use crate::style::Style;
 use anyhow::{Context, bail};
@@ -11,8 +12,9 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use trueline_check::{CheckError, CheckRun, Checker, Reference};
+use trueline_check::{CheckError, CheckRun, Checker, GroupBy, Reference};
 use trueline_model::{EngineKind, Language, OptLevel, Policy, Program, Violation};
+use trueline_report::FunctionPage;
 use trueline_toolchain::{Compiler, quote};
 
 /// How results are shown.
@@ -25,6 +27,12 @@ pub struct CheckView {
     pub explain: bool,
     /// Whether to print colours or none.
     pub style: Style,
+    /// What violations are put together by, where somebody said so.
+    pub group_by: Option<GroupBy>,
+    /// The most groups that are printed; 0 for all.
+    pub limit: usize,
+    /// Whether pages of functions are wanted.
+    pub html: bool,
 }
 
 /// One build that was checked, or why it could not be.
@@ -37,6 +45,8 @@ pub struct BuildRow {
     pub result: Result<CheckRun, CheckError>,
     /// Violations that the baseline knows.
     pub known: Vec<Violation>,
+    /// How many of them it knows by their cause.
+    pub known_by_cause: usize,
     /// True when the baseline knows that this build cannot be checked.
     pub excused: bool,
     /// Index of the -O0 side.
@@ -44,13 +54,13 @@ pub struct BuildRow {
 }
 
 /// One program with all its traces: short-lived.
-pub struct CheckedProgram<'a> {
+pub struct CheckedProgram {
     /// The path of the program.
     pub program: String,
     /// What `trueline triage` is told to look at, as a shell takes it.
     pub target: String,
-    /// Its text, if we have it.
-    pub source: Option<&'a str>,
+    /// The texts of its files, as far as we have them.
+    pub sources: Sources,
     /// The -O0 sides, one per compiler.
     pub references: Vec<Reference>,
     /// The builds with what they showed.
@@ -65,8 +75,10 @@ pub struct Checked {
     pub text: String,
     /// The builds, as the JSON document has them.
     pub runs: Vec<RunDocument>,
-    /// The text of each violation's source line, by line number, for the baseline.
-    pub lines: BTreeMap<u32, String>,
+    /// The text of each violation's source line, by file and line, for the baseline.
+    pub lines: BTreeMap<(String, u32), String>,
+    /// Pages of functions, if they are wanted.
+    pub pages: Vec<FunctionPage>,
 }
 
 impl Checked {
@@ -81,16 +93,19 @@ impl Checked {
     }
 
     /// What is kept of a program: its report, without the traces.
-    pub fn of(mut outcome: CheckedProgram<'_>, baseline: Option<&Baseline>, view: &CheckView) -> Self {
-        let texts: Vec<&str> = outcome.source.map(|s| s.lines().map(str::trim).collect()).unwrap_or_default();
-        let text_of = |line: u32| texts.get((line as usize).wrapping_sub(1)).map(|&t| t.to_owned());
+    pub fn of(mut outcome: CheckedProgram, baseline: Option<&Baseline>, view: &CheckView) -> Self {
+        let sources = std::mem::take(&mut outcome.sources);
+        let text_of = |v: &Violation| sources.line(&v.file, v.line.0).map(|text| text.trim().to_owned());
         if let Some(baseline) = baseline {
             baseline.excuse(&outcome.program, &mut outcome.rows, &text_of);
         }
+        let all = outcome.rows.iter().filter_map(|row| row.result.as_ref().ok()).flat_map(|run| &run.violations);
+        let lines = all.filter_map(|v| Some(((v.file.base().to_owned(), v.line.0), text_of(v)?))).collect();
+        outcome.sources = sources;
         let runs: Vec<RunDocument> = outcome.rows.iter().map(|row| RunDocument::of(&outcome, row, view)).collect();
-        let numbers: BTreeSet<u32> = runs.iter().flat_map(|r| &r.violations).map(|v| v.line.0).collect();
-        let lines = numbers.into_iter().filter_map(|n| Some((n, text_of(n)?))).collect();
-        Self { text: text::program(&outcome, view), program: outcome.program, runs, lines }
+        let pages = |(row, run): (&BuildRow, &RunDocument)| html::pages(&outcome, row, &run.groups);
+        let pages = if view.html { outcome.rows.iter().zip(&runs).flat_map(pages).collect() } else { Vec::new() };
+        Self { text: text::program(&outcome, view), program: outcome.program, runs, lines, pages }
     }
 }
 
@@ -160,8 +175,8 @@ pub fn check_all(
             Err(_) => &build.compilers(program.language)?,
         };
         let (references, rows) = check_levels(checker, &program, compilers, &build.levels());
-        let outcome =
-            CheckedProgram { program: path.display().to_string(), target: quote(path), source: Some(&program.source), references, rows };
+        let sources = Sources::of_program(path, &program.name, &program.source);
+        let outcome = CheckedProgram { program: path.display().to_string(), target: quote(path), sources, references, rows };
         let checked = Checked::of(outcome, baseline, view);
         progress.inc(1);
         anyhow::Ok(checked)
@@ -201,8 +216,16 @@ fn check_levels(checker: &Checker, program: &Program, compilers: &[Compiler], le
 }
 
 impl BuildRow {
-    fn new(compiler: Option<Compiler>, opt: Option<OptLevel>, result: Result<CheckRun, CheckError>, reference: Option<usize>) -> Self {
-        Self { compiler, opt, result, known: Vec::new(), excused: false, reference }
+    /// A build and what came of it, before the baseline is asked.
+    pub fn new(compiler: Option<Compiler>, opt: Option<OptLevel>, result: Result<CheckRun, CheckError>, reference: Option<usize>) -> Self {
+        Self { compiler, opt, result, known: Vec::new(), known_by_cause: 0, excused: false, reference }
+    }
+
+    /// The texts of the files that the violations of a binary are in, where its debug information says that they are.
+    pub fn sources(&self) -> Sources {
+        let Ok(run) = &self.result else { return Sources::default() };
+        let named: BTreeSet<&str> = run.violations.iter().map(|v| v.file.base()).collect();
+        Sources::of_binary(&run.debug, &named)
     }
 }
 
@@ -217,10 +240,11 @@ pub fn check_pair(
 ) -> anyhow::Result<Checked> {
     let reference = checker.reference_pair(reference, args)?;
     let row = BuildRow::new(None, None, checker.check_against(&reference, optimized), Some(0));
+    let sources = row.sources();
     let outcome = CheckedProgram {
         program: optimized.display().to_string(),
         target: quote(optimized),
-        source: None,
+        sources,
         references: vec![reference],
         rows: vec![row],
     };

@@ -4,7 +4,8 @@ use super::baseline::Baseline;
 use super::batch::{BuildRow, CheckView, Checked, CheckedProgram};
 use schemars::JsonSchema;
 use serde::Serialize;
-use trueline_check::{CheckError, Completeness, Dropped, Note};
+use std::collections::BTreeMap;
+use trueline_check::{Cause, CheckError, Completeness, Dropped, Group, GroupBy, Note, cause_of, group};
 use trueline_model::{CompilerId, EngineKind, OptLevel, Policy, Violation};
 
 /// What `trueline check --json` prints.
@@ -53,9 +54,21 @@ pub struct RunDocument {
     optimized_steps: Option<u64>,
     /// What is wrong, without what the baseline knows.
     pub violations: Vec<Violation>,
+    /// The violations put together by their cause, or as `--group-by` says; the worst first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group>,
     /// What is wrong and known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<Violation>,
+    /// How many of those are known by their cause.
+    #[serde(skip)]
+    pub known_by_cause: usize,
+    /// The cause of each violation, then of each that is known.
+    #[serde(skip)]
+    pub causes: Vec<Cause>,
+    /// Where source files are, by base name.
+    #[serde(skip)]
+    pub paths: BTreeMap<String, String>,
     /// What the rules dropped; only with `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     dropped: Option<Vec<Dropped>>,
@@ -130,7 +143,11 @@ impl RunDocument {
             reference_steps: None,
             optimized_steps: None,
             violations,
+            groups: Vec::new(),
             known: Vec::new(),
+            known_by_cause: 0,
+            causes: Vec::new(),
+            paths: BTreeMap::new(),
             dropped: None,
             notes: Vec::new(),
             completeness: None,
@@ -143,7 +160,7 @@ impl RunDocument {
     }
 
     /// One build of a program.
-    pub fn of(outcome: &CheckedProgram<'_>, row: &BuildRow, view: &CheckView) -> Self {
+    pub fn of(outcome: &CheckedProgram, row: &BuildRow, view: &CheckView) -> Self {
         let ok = row.result.as_ref().ok();
         let reference = row.reference.map(|index| &outcome.references[index]);
         let commands = reference.into_iter().flat_map(|r| &r.commands).chain(ok.into_iter().flat_map(|r| &r.commands));
@@ -156,7 +173,18 @@ impl RunDocument {
             reference_steps: ok.map(|r| r.reference_steps),
             optimized_steps: ok.map(|r| r.optimized_steps),
             violations: ok.map(|r| r.violations.clone()).unwrap_or_default(),
+            groups: ok.map(|r| group(&r.violations, &r.debug, view.group_by.unwrap_or_default())).unwrap_or_default(),
             known: row.known.clone(),
+            known_by_cause: row.known_by_cause,
+            causes: ok.map_or_else(Vec::new, |r| {
+                let all = r.violations.iter().chain(&row.known);
+                all.map(|v| cause_of(v, &r.debug, GroupBy::Cause)).collect()
+            }),
+            paths: ok
+                .into_iter()
+                .flat_map(|r| r.violations.iter().chain(&row.known))
+                .filter_map(|v| Some((v.file.base().to_owned(), outcome.sources.path(&v.file)?.to_owned())))
+                .collect(),
             dropped: ok.filter(|_| view.explain).map(|r| r.dropped.clone()),
             notes: ok.map(|r| r.notes.clone()).unwrap_or_default(),
             completeness: ok.map(|r| r.completeness.clone()),

@@ -120,9 +120,11 @@ fn check_run(
             Choice::Own => None,
             Choice::Given(compiler) => Some(compiler.clone()),
         };
-        rows.push(BuildRow { compiler, opt: Some(*level), result, known: Vec::new(), excused: false, reference: Some(0) });
+        rows.push(BuildRow::new(compiler, Some(*level), result, Some(0)));
     }
-    let outcome = CheckedProgram { program: run.text.clone(), target, source: None, references: vec![reference], rows };
+    let sources = rows.iter().find(|row| row.result.as_ref().is_ok_and(|r| !r.violations.is_empty())).map(BuildRow::sources);
+    let sources = sources.unwrap_or_default();
+    let outcome = CheckedProgram { program: run.text.clone(), target, sources, references: vec![reference], rows };
     Ok(Checked::of(outcome, baseline, view))
 }
 

@@ -2,16 +2,24 @@
 
 use super::baseline::Baseline;
 use super::batch::{BuildRow, CheckView, Checked, CheckedProgram};
+use super::json::RunDocument;
 use crate::style::{Style, plural};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use trueline_check::{CheckRun, Reference};
+use trueline_check::{CheckRun, Group, GroupBy, Reference, group};
 use trueline_model::wording::{self, Words};
 use trueline_model::{CompilerId, Invariant, Line, LineKey, OptLevel, Violation};
 
 /// Source lines shown before and after a violation.
 const BEFORE: u32 = 3;
 const AFTER: u32 = 1;
+
+/// Violations of one build up to which each is shown in full, unless somebody asks for groups.
+const FLAT: usize = 12;
+/// Members of a group that are named below the one that is shown.
+const NAMED: usize = 3;
+/// Causes and functions that the closing lines name.
+const FOREMOST: usize = 5;
 
 /// `gcc 12.2.0 -O2`, or the name of a binary.
 pub fn build_name(compiler: Option<&CompilerId>, opt: Option<OptLevel>) -> String {
@@ -40,6 +48,9 @@ pub fn report(checked: &[Checked], baseline: Option<&Baseline>, seconds: f64) ->
     let total = plural(counts.values().sum(), &format!("{new}violation"));
     let programs = if single { String::new() } else { format!(" of {} programs", checked.len()) };
     let _ = writeln!(out, "{total}{kinds} in {}{programs} · {seconds:.2} s", plural(runs().count(), "run"));
+    for run in runs().filter(|r| r.violations.len() > FLAT) {
+        out.push_str(&foremost(run));
+    }
     let failed = |known: bool| runs().filter(|r| r.error.as_ref().is_some_and(|e| e.known == known)).count();
     if failed(false) > 0 && !single {
         let _ = writeln!(out, "{} could not be checked", plural(failed(false), "build"));
@@ -60,8 +71,18 @@ pub fn report(checked: &[Checked], baseline: Option<&Baseline>, seconds: f64) ->
     out
 }
 
+/// How many groups a long list comes to, and where most of it is.
+fn foremost(run: &RunDocument) -> String {
+    let mut by_function: BTreeMap<&str, usize> = BTreeMap::new();
+    run.violations.iter().for_each(|v| *by_function.entry(&v.function).or_default() += 1);
+    let mut functions: Vec<(&str, usize)> = by_function.into_iter().collect();
+    functions.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+    let named: Vec<String> = functions.iter().take(FOREMOST).map(|(name, count)| format!("{name} {count}")).collect();
+    format!("{} of {} functions; most in {}\n", plural(run.groups.len(), "group"), functions.len(), named.join(", "))
+}
+
 /// What is printed about one program.
-pub fn program(outcome: &CheckedProgram<'_>, view: &CheckView) -> String {
+pub fn program(outcome: &CheckedProgram, view: &CheckView) -> String {
     let mut out = String::new();
     let style = view.style;
     for row in &outcome.rows {
@@ -73,8 +94,23 @@ pub fn program(outcome: &CheckedProgram<'_>, view: &CheckView) -> String {
         match (&row.result, row.reference.map(|index| &outcome.references[index])) {
             (Ok(run), Some(reference)) => {
                 let _ = writeln!(out, "{} against -O0 · {reader}", style.strong(&name));
-                for violation in &run.violations {
-                    show(&mut out, outcome, row, reference, run, violation, style);
+                let by = view.group_by.unwrap_or(if run.violations.len() > FLAT { GroupBy::Cause } else { GroupBy::None });
+                let limit = if view.limit == 0 { usize::MAX } else { view.limit };
+                let groups = group(&run.violations, &run.debug, by);
+                if by == GroupBy::None {
+                    for violation in run.violations.iter().take(limit) {
+                        show(&mut out, outcome, row, reference, run, violation, style);
+                    }
+                } else {
+                    for group in groups.iter().take(limit) {
+                        show_group(&mut out, outcome, row, reference, run, group, style);
+                    }
+                }
+                if groups.len() > limit {
+                    let more: usize = groups[limit..].iter().map(|g| g.violations.len()).sum();
+                    let (rest, what) = (groups.len() - limit, if by == GroupBy::None { "violation" } else { "group" });
+                    let of = if by == GroupBy::None { String::new() } else { format!(" with {}", plural(more, "violation")) };
+                    let _ = writeln!(out, "\n      {} more{of}: --limit 0 shows all", plural(rest, what));
                 }
                 summary(&mut out, run, style);
                 if view.explain {
@@ -90,21 +126,39 @@ pub fn program(outcome: &CheckedProgram<'_>, view: &CheckView) -> String {
     out
 }
 
-fn show(
+/// A group: what it has in common, its worst member in full, some others by name.
+fn show_group(
     out: &mut String,
-    outcome: &CheckedProgram<'_>,
+    outcome: &CheckedProgram,
     row: &BuildRow,
     reference: &Reference,
     run: &CheckRun,
-    v: &Violation,
+    group: &Group,
     style: Style,
 ) {
+    let counts: Vec<String> = group.counts.iter().map(|(invariant, n)| format!("{n} {invariant}")).collect();
+    let _ = writeln!(out, "\n── {} · {}", style.strong(&group.cause.to_string()), counts.join(", "));
+    let (first, others) = (&run.violations[group.violations[0]], &group.violations[1..]);
+    show(out, outcome, row, reference, run, first, style);
+    for &other in others.iter().take(NAMED) {
+        let v = &run.violations[other];
+        out.push_str(&fact("also", &format!("{}: {}", v.invariant(), wording::words(v).title), style));
+    }
+    if others.len() > NAMED {
+        out.push_str(&fact("also", &format!("{} more", others.len() - NAMED), style));
+    }
+}
+
+fn show(out: &mut String, outcome: &CheckedProgram, row: &BuildRow, reference: &Reference, run: &CheckRun, v: &Violation, style: Style) {
     let words = wording::words(v);
     let _ = writeln!(out, "\n{}", heading(v, &words, style));
     if v.invariant() != Invariant::Codegen {
         out.push_str(&source_around(outcome, row, reference, run, v, &words.margin, style));
     }
     out.push_str(&facts(&words, style));
+    if let (None, Some(pc)) = (&row.compiler, v.pc) {
+        out.push_str(&fact("at  ", &format!("{pc:#x}, with {} on the stack", v.frames.join(" < ")), style));
+    }
     if let (Some(compiler), Some(opt)) = (&row.compiler, row.opt) {
         let next = format!("trueline triage {} --cc {} --opt {opt}", outcome.target, compiler.id.path.display());
         out.push_str(&fact("next", &next, style));
@@ -127,7 +181,7 @@ fn fact(name: &str, text: &str, style: Style) -> String {
 }
 
 fn source_around(
-    outcome: &CheckedProgram<'_>,
+    outcome: &CheckedProgram,
     row: &BuildRow,
     reference: &Reference,
     run: &CheckRun,
@@ -136,8 +190,10 @@ fn source_around(
     style: Style,
 ) -> String {
     let mut out = String::new();
-    let Some(source) = outcome.source else { return out };
-    let lines: Vec<&str> = source.lines().collect();
+    let Some(lines) = outcome.sources.lines(&v.file) else { return out };
+    if lines.len() < v.line.0 as usize {
+        return out;
+    }
     let first = v.line.0.saturating_sub(BEFORE).max(1);
     let last = (v.line.0 + AFTER).min(lines.len() as u32);
     let width = (first..=last).map(|n| lines[n as usize - 1].chars().count()).max().unwrap_or(0).clamp(24, 72);

@@ -144,7 +144,8 @@ fn every_output_says_the_same_of_every_invariant() {
             assert_eq!(breach.invariant(), invariant);
             let (v, dir) = (violation(breach), tempfile::tempdir().unwrap());
             let run = RunDocument::of_violations("src/a.c", vec![v.clone()]);
-            let checked = [Checked { program: "src/a.c".into(), text: String::new(), runs: vec![run], lines: BTreeMap::new() }];
+            let checked =
+                [Checked { program: "src/a.c".into(), text: String::new(), runs: vec![run], lines: BTreeMap::new(), pages: Vec::new() }];
             let log: Value = serde_json::from_str(&sarif::log(&checked).unwrap()).unwrap();
             let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
             let rule = rules.iter().find(|rule| rule["id"] == invariant.name()).unwrap();

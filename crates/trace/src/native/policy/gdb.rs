@@ -234,6 +234,31 @@ impl Stepper for GdbStepper<'_> {
     fn sites(&self) -> Needs {
         Needs::Rows
     }
+
+    fn rejoin(&mut self, position: &Position) -> bool {
+        let place = self.place(position.pc);
+        self.generation += 1;
+        self.resume_at = None;
+        self.hidden = 0;
+        self.frame = Some(Self::frame_id(position.stack, &place, 0));
+        self.stack = Some(position.stack);
+        self.line = place.sal.map_or((None, 0), |s| (Some(s.file), s.line));
+        self.range = place.sal.map_or((position.pc, position.pc + 1), |s| (s.start, s.end));
+        // At the start of a row that is no statement gdb may keep the line that it came from.
+        place.sal.is_some_and(|s| s.is_stmt || s.start != position.pc)
+    }
+
+    fn landing(&mut self, function: FunctionId) -> Option<u64> {
+        Some(self.after_prologue(function))
+    }
+
+    fn awaited(&self) -> Option<u64> {
+        self.resume_at
+    }
+
+    fn activation(&self) -> Option<StackId> {
+        self.stack
+    }
 }
 
 /// Where breakpoints of a function go at the earliest.

@@ -66,4 +66,8 @@ impl Stepper for StandardStepper<'_> {
     fn sites(&self) -> Needs {
         Needs::Rows
     }
+
+    fn rejoin(&mut self, _position: &Position) -> bool {
+        true
+    }
 }
