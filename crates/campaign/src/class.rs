@@ -20,6 +20,7 @@ pub fn class_of(fault: &Fault, compiler: &CompilerId, program: &Program) -> Stri
         Fault::Crash { message } => format!("{compiler} · crash · {}", outline_of(message)),
         Fault::Hang { .. } => format!("{compiler} · hang"),
         Fault::WrongCode { .. } => format!("{compiler} · wrong code"),
+        Fault::Explosion { resource, .. } => format!("{compiler} · explosion · {resource:?}").to_lowercase(),
     }
 }
 

@@ -6,7 +6,9 @@
 //! Deliberately absent: printing, flags, and what a violation is.
 
 mod class;
+mod code;
 mod confirm;
+mod cost;
 mod event;
 mod judged;
 mod minimal;
@@ -17,5 +19,5 @@ mod tally;
 
 pub use class::{class_of, collapse, statement_kind};
 pub use event::{Event, FoundEvent, Reporter, Silent, Totals};
-pub use plan::{Confirm, Minimize, Mutate, NoProgram, Plan, Seeds, Shard, Validation};
+pub use plan::{Confirm, Minimize, Mutate, NoProgram, Oracle, Plan, SeedBehaviour, Seeds, Shard, Validation, VariantSet};
 pub use run::{CampaignError, run};

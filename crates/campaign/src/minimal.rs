@@ -4,7 +4,7 @@ use crate::class::{class_of, collapse};
 use crate::plan::Minimize;
 use crate::program::{Specimen, Trouble, trouble};
 use crate::run::Campaign;
-use trueline_check::Reference;
+use trueline_check::{Behaviour, Reference};
 use trueline_model::{Answer, Fault, Interesting, OptLevel, Program, SeamError};
 use trueline_store::Minimal;
 use trueline_toolchain::Compiler;
@@ -40,13 +40,50 @@ impl Interesting for SameClass<'_> {
     }
 }
 
+/// Shows a fault of the same class by its code alone.
+struct SameCodeClass<'a> {
+    campaign: &'a Campaign<'a>,
+    compiler: &'a Compiler,
+    opt: OptLevel,
+    class: &'a str,
+    truth: Option<&'a Behaviour>,
+}
+
+impl Interesting for SameCodeClass<'_> {
+    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+        if self.campaign.stopping() {
+            return Err(SeamError("the campaign ends".to_owned()));
+        }
+        let same = match self.campaign.code_attempt(candidate, self.compiler, self.opt, self.truth) {
+            Err(Trouble::Fault(fault)) => class_of(&fault, &self.compiler.id, candidate) == self.class,
+            _ => false,
+        };
+        Ok(if same { Answer::Yes } else { Answer::No })
+    }
+}
+
 impl Campaign<'_> {
+    /// The insertions that a fault of the code needs.
+    pub(crate) fn minimal_code(
+        &self,
+        specimen: &Specimen<'_>,
+        compiler: &Compiler,
+        opt: OptLevel,
+        class: &str,
+        truth: Option<&Behaviour>,
+    ) -> Option<Minimal> {
+        let mutator = self.mutator.filter(|_| self.wants_minimal(specimen))?;
+        let same = SameCodeClass { campaign: self, compiler, opt, class, truth };
+        mutator.minimal(specimen.original, specimen.key.mutation, &same).ok()
+    }
+
+    fn wants_minimal(&self, specimen: &Specimen<'_>) -> bool {
+        specimen.key.mutation > 0 && self.plan.minimize != Minimize::Nothing && !self.stopping()
+    }
+
     /// The insertions that a fault of this class needs, when the program is a variant and the plan asks for them.
     pub(crate) fn minimal(&self, specimen: &Specimen<'_>, compiler: &Compiler, opt: OptLevel, class: &str) -> Option<Minimal> {
-        let mutator = self.mutator?;
-        if specimen.key.mutation == 0 || self.plan.minimize == Minimize::Nothing || self.stopping() {
-            return None;
-        }
+        let mutator = self.mutator.filter(|_| self.wants_minimal(specimen))?;
         let same = SameClass { campaign: self, compiler, opt, class };
         // Without an answer the whole variant is kept, as it is anyway.
         mutator.minimal(specimen.original, specimen.key.mutation, &same).ok()

@@ -87,6 +87,30 @@ impl FromStr for Confirm {
     }
 }
 
+/// What builds are judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oracle {
+    /// Debug information, and code as far as it is traced.
+    Debug,
+    /// Code alone: what programs print, and what compiling them costs. Nothing is traced.
+    WrongCode,
+    /// Both: programs that are too long to be traced are judged by their code.
+    Both,
+}
+
+impl FromStr for Oracle {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "debug" => Ok(Self::Debug),
+            "wrong-code" => Ok(Self::WrongCode),
+            "both" => Ok(Self::Both),
+            _ => Err(format!("unknown value `{text}`; use debug, wrong-code or both")),
+        }
+    }
+}
+
 /// When programs pass the validity filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
@@ -140,12 +164,32 @@ pub enum NoProgram {
     Refused(String),
     /// Making it failed for reasons outside it; worth another try.
     Failed(String),
+    /// The mutation made a variant that does not do what its seed does.
+    Broken(Box<Program>),
+}
+
+/// What a seed does, and so what its variants must do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeedBehaviour {
+    /// What it prints.
+    pub output: Vec<u8>,
+    /// The code it exits with.
+    pub exit_code: i32,
+}
+
+/// The variants of a program.
+#[derive(Clone, Debug, Default)]
+pub struct VariantSet {
+    /// The variants.
+    pub programs: Vec<Program>,
+    /// What they must do; `None` when there are none.
+    pub expected: Option<SeedBehaviour>,
 }
 
 /// Makes variants of a program that mean the same; the command line fills it in.
 pub trait Mutate: Sync {
     /// Up to `count` variants of a program; the same program gives the same variants.
-    fn variants(&self, program: &Program, count: u32) -> Result<Vec<Program>, NoProgram>;
+    fn variants(&self, program: &Program, count: u32) -> Result<VariantSet, NoProgram>;
 
     /// Variant `number` (from 1) of a program with only the changes without which it is no longer interesting.
     fn minimal(&self, program: &Program, number: u32, interesting: &dyn Interesting) -> Result<Minimal, String>;
@@ -165,6 +209,8 @@ pub struct Plan {
     pub duration: Option<Duration>,
     /// Threads.
     pub jobs: usize,
+    /// What builds are judged by.
+    pub oracle: Oracle,
     /// Who screens.
     pub engine: EngineKind,
     /// How the native engine reads.
@@ -196,6 +242,7 @@ impl Plan {
             shard: Shard::WHOLE,
             duration: None,
             jobs,
+            oracle: Oracle::Both,
             engine: EngineKind::Native,
             policy: Policy::Gdb,
             // Comparing code with and without -g needs two more compilations per unit.

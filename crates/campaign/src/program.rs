@@ -1,13 +1,14 @@
 //! One program with all its units: reference once per compiler, then each level.
 
 use crate::class::class_of;
+use crate::cost::Costs;
 use crate::event::{Event, FoundEvent};
 use crate::judged::{Judged, finding_of};
-use crate::plan::Validation;
+use crate::plan::{Oracle, SeedBehaviour, Validation};
 use crate::run::Campaign;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
-use trueline_check::{CheckError, CheckRun, Reference};
+use trueline_check::{BuildCost, CheckError, CheckRun, Reference};
 use trueline_explain::ProgramReaders;
 use trueline_model::{Fault, OptLevel, Program};
 use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, StoreError, UnitResult};
@@ -22,6 +23,8 @@ pub(crate) struct Specimen<'p> {
     pub program: &'p Program,
     /// What it was mutated from; itself when it was not.
     pub original: &'p Program,
+    /// What its seed does, when it is a variant.
+    pub expected: Option<&'p SeedBehaviour>,
 }
 
 /// What is made once for all levels of a compiler.
@@ -40,6 +43,7 @@ pub(crate) struct Trial<'t> {
 /// A level's build, judged.
 struct Attempt {
     run: CheckRun,
+    cost: BuildCost,
     /// The earlier build that is the same file.
     twin: Option<Rc<Judged>>,
 }
@@ -53,6 +57,8 @@ pub enum WorkEnd {
     Rejected,
     /// The campaign is to stop; units are left.
     Interrupted,
+    /// It does not do what its seed does, whoever compiles it at -O0.
+    BadMutation,
 }
 
 /// What came of one compiler's reference or of one unit.
@@ -61,6 +67,8 @@ pub(crate) enum Trouble {
     Fault(Box<Fault>),
     /// The program is to blame.
     Reject(String),
+    /// It is too long to be traced.
+    TooLong(String),
     /// The compiler does not take it: not a fault of anyone.
     Drop(String),
     /// Something broke; try again.
@@ -72,6 +80,7 @@ pub(crate) fn trouble(error: CheckError) -> Trouble {
         return Trouble::Fault(Box::new(fault));
     }
     match error {
+        CheckError::TooLong { .. } => Trouble::TooLong(error.to_string()),
         CheckError::BadProgram { reason } => Trouble::Reject(format!("the program {reason}")),
         CheckError::Build(BuildError::Refused { message, .. }) => {
             let line = message.lines().find(|l| l.contains("error")).or(message.lines().next()).unwrap_or("");
@@ -93,6 +102,10 @@ impl Campaign<'_> {
             return Ok(end);
         }
         *validated |= self.plan.validation != Validation::OnFinding || self.trusted;
+        if self.plan.oracle == Oracle::WrongCode {
+            return self.work_on_code(specimen, units, validated);
+        }
+        let mut costs = Costs::default();
         for (index, compiler) in self.plan.compilers.iter().enumerate() {
             let mine: Vec<&PlannedUnit> = units.iter().filter(|u| u.compiler == index).collect();
             if mine.is_empty() {
@@ -102,7 +115,23 @@ impl Campaign<'_> {
                 return Ok(WorkEnd::Interrupted);
             }
             match self.reference(program, compiler) {
+                Ok(reference) if self.differs_from_seed(specimen, &reference) => {
+                    // At -O0 already: by its code it is found out who is wrong, and nothing is traced against a wrong reference.
+                    let mine: Vec<PlannedUnit> = mine.into_iter().cloned().collect();
+                    let end = self.work_on_code(specimen, &mine, validated)?;
+                    if end != WorkEnd::Done {
+                        return Ok(end);
+                    }
+                }
+                Err(Trouble::TooLong(_)) if self.plan.oracle == Oracle::Both => {
+                    let mine: Vec<PlannedUnit> = mine.into_iter().cloned().collect();
+                    let end = self.work_on_code(specimen, &mine, validated)?;
+                    if end != WorkEnd::Done {
+                        return Ok(end);
+                    }
+                }
                 Ok(reference) => {
+                    costs.add(index, OptLevel::O0, BuildCost { cpu: reference.compile_cpu, max_rss: reference.compile_rss });
                     let trial = Trial {
                         compiler,
                         readers: self.readers.of_program(&reference),
@@ -115,13 +144,13 @@ impl Campaign<'_> {
                         if self.stopping() {
                             return Ok(WorkEnd::Interrupted);
                         }
-                        let progress = self.do_unit(specimen, &trial, unit, validated)?;
+                        let progress = self.do_unit(specimen, &trial, unit, &mut costs, validated)?;
                         if progress != WorkEnd::Done {
                             return Ok(progress);
                         }
                     }
                 }
-                Err(Trouble::Reject(reason)) => {
+                Err(Trouble::Reject(reason) | Trouble::TooLong(reason)) => {
                     self.reject(key, program, &reason)?;
                     return Ok(WorkEnd::Rejected);
                 }
@@ -154,18 +183,31 @@ impl Campaign<'_> {
         }
     }
 
+    /// Whether the -O0 build of a variant does something else than its seed.
+    fn differs_from_seed(&self, specimen: &Specimen<'_>, reference: &Reference) -> bool {
+        self.plan.oracle != Oracle::Debug && specimen.expected.is_some_and(|expected| !expected.is(reference.behaviour()))
+    }
+
     /// Builds one level and judges it, unless the same file was judged before.
     fn attempt(&self, program: &Program, trial: &Trial<'_>, opt: OptLevel) -> Result<Attempt, Trouble> {
         let build = self.checker.build(program, trial.reference, trial.compiler, opt, &[]).map_err(trouble)?;
+        let cost = build.cost();
         let twin = trial.judged.borrow().iter().find(|judged| self.checker.is_same_case(&build, &judged.run)).cloned();
         let run = match &twin {
             Some(judged) => build.judged_as(&judged.run),
             None => self.checker.judge_build(trial.reference, build).map_err(trouble)?,
         };
-        Ok(Attempt { run, twin })
+        Ok(Attempt { run, cost, twin })
     }
 
-    fn do_unit(&self, specimen: &Specimen<'_>, trial: &Trial<'_>, unit: &PlannedUnit, validated: &mut bool) -> Result<WorkEnd, StoreError> {
+    fn do_unit(
+        &self,
+        specimen: &Specimen<'_>,
+        trial: &Trial<'_>,
+        unit: &PlannedUnit,
+        costs: &mut Costs,
+        validated: &mut bool,
+    ) -> Result<WorkEnd, StoreError> {
         let Specimen { key, program, .. } = *specimen;
         let Trial { compiler, reference, share, .. } = *trial;
         let mut attempt = self.attempt(program, trial, unit.opt);
@@ -181,7 +223,7 @@ impl Campaign<'_> {
             // seed if our mutation is right, which is not what a complaint about a compiler should rest on.
             Err(Trouble::Fault(fault)) => matches!(**fault, Fault::WrongCode { .. }) && (!*validated || key.mutation > 0),
             Err(Trouble::Reject(_)) => !*validated || key.mutation > 0,
-            Err(Trouble::Drop(_) | Trouble::Fail(_)) => false,
+            Err(Trouble::TooLong(_) | Trouble::Drop(_) | Trouble::Fail(_)) => false,
         };
         if is_doubtful {
             if let Some(end) = self.doubt(key, program, std::slice::from_ref(unit))? {
@@ -192,7 +234,9 @@ impl Campaign<'_> {
         let base = reference.compile_cpu.as_secs_f64() * share;
         let trace_base = reference.trace_cpu.as_secs_f64() * share;
         let (result, findings) = match attempt {
-            Ok(Attempt { run, twin }) => {
+            Ok(Attempt { run, cost, twin }) => {
+                let explosion = self.explosion(program, unit, costs, cost);
+                costs.add(unit.compiler, unit.opt, cost);
                 let compile_cpu = base + run.compile_cpu.as_secs_f64();
                 let result = UnitResult {
                     reference_steps: run.reference_steps,
@@ -200,13 +244,17 @@ impl Campaign<'_> {
                     cpu: compile_cpu + trace_base + run.trace_cpu.as_secs_f64(),
                     compile_cpu,
                 };
-                (result, self.findings(specimen, trial, unit.opt, &run, twin))
+                let mut findings = self.findings(specimen, trial, unit.opt, &run, twin);
+                findings.extend(explosion.map(|fault| self.plain_finding(&fault, program, compiler, unit.opt, "")));
+                (result, findings)
             }
             Err(Trouble::Fault(fault)) => {
                 let command = reference.commands.first().map_or("", String::as_str);
                 let result = UnitResult { cpu: base + trace_base, compile_cpu: base, ..UnitResult::default() };
                 let mut finding = self.plain_finding(&fault, program, compiler, unit.opt, command);
-                finding.evidence.minimal = self.minimal(specimen, compiler, unit.opt, &finding.class);
+                if self.tally.is_first(&finding.class) {
+                    finding.evidence.minimal = self.minimal(specimen, compiler, unit.opt, &finding.class);
+                }
                 (result, vec![finding])
             }
             Err(Trouble::Reject(reason)) => {
@@ -216,7 +264,7 @@ impl Campaign<'_> {
                 let command = reference.commands.first().map_or("", String::as_str);
                 (UnitResult::default(), vec![self.plain_finding(&fault, program, compiler, unit.opt, command)])
             }
-            Err(Trouble::Drop(reason)) => {
+            Err(Trouble::TooLong(reason) | Trouble::Drop(reason)) => {
                 self.patiently(|| self.store.drop_unit(unit.id, &reason))?;
                 return Ok(WorkEnd::Done);
             }
@@ -229,9 +277,15 @@ impl Campaign<'_> {
         Ok(WorkEnd::Done)
     }
 
-    fn plain_finding(&self, fault: &Fault, program: &Program, compiler: &Compiler, opt: OptLevel, reference: &str) -> NewFinding {
+    pub(crate) fn plain_finding(
+        &self,
+        fault: &Fault,
+        program: &Program,
+        compiler: &Compiler,
+        opt: OptLevel,
+        reference: &str,
+    ) -> NewFinding {
         let class = class_of(fault, &compiler.id, program);
-        self.tally.keep(&class);
         let build = |command: String| BuildRecord { command, ..BuildRecord::default() };
         let command = format!("{} {opt} -g {}", compiler.id.path.display(), program.name);
         let evidence = Evidence {
@@ -245,7 +299,7 @@ impl Campaign<'_> {
         NewFinding { finding: finding_of(fault.clone(), compiler, opt, &[]), class, evidence }
     }
 
-    fn finish(
+    pub(crate) fn finish(
         &self,
         program: &Program,
         compiler: &Compiler,
@@ -281,7 +335,7 @@ impl Campaign<'_> {
     }
 
     /// Records a failure; true when the unit may be tried again.
-    fn fail(&self, program: &str, unit: &PlannedUnit, reason: &str) -> Result<bool, StoreError> {
+    pub(crate) fn fail(&self, program: &str, unit: &PlannedUnit, reason: &str) -> Result<bool, StoreError> {
         let retry = self.patiently(|| self.store.fail_unit(unit.id, reason))?;
         let compiler = self.plan.compilers[unit.compiler].id.clone();
         self.report(&Event::UnitFailed { program: program.to_owned(), compiler, opt: unit.opt, reason: reason.to_owned(), retry });
@@ -308,7 +362,7 @@ impl Campaign<'_> {
     }
 
     /// Asks whether a program is valid, for the sake of some of its units; how the work on them ends unless it is.
-    fn doubt(&self, key: &ProgramKey, program: &Program, units: &[PlannedUnit]) -> Result<Option<WorkEnd>, StoreError> {
+    pub(crate) fn doubt(&self, key: &ProgramKey, program: &Program, units: &[PlannedUnit]) -> Result<Option<WorkEnd>, StoreError> {
         let verdict = self.filter().judge(program).or_else(|_| self.filter().judge(program));
         match verdict {
             Ok(None) => Ok(None),

@@ -1,7 +1,7 @@
 //! The loop: threads that take one program after the other until the seeds, the time or the patience end.
 
 use crate::event::{Event, Reporter, Totals};
-use crate::plan::{Mutate, NoProgram, Plan};
+use crate::plan::{Mutate, NoProgram, Oracle, Plan, VariantSet};
 use crate::program::{Specimen, WorkEnd};
 use crate::tally::Tally;
 use parking_lot::Mutex;
@@ -42,6 +42,14 @@ pub enum CampaignError {
         /// The source.
         generator: String,
     },
+    /// A variant does not do what its seed does.
+    #[error("the mutation is at fault: {name} does not do what its seed {seed} does, whoever compiles it at -O0", name = program.name, seed = seed.name)]
+    BadMutation {
+        /// The variant.
+        program: Box<Program>,
+        /// Its seed.
+        seed: Box<Program>,
+    },
     /// The source makes no programs.
     #[error("{generator} failed {count} times in a row, last with: {reason}")]
     BadSource {
@@ -58,7 +66,7 @@ pub enum CampaignError {
 #[derive(Default)]
 struct Family {
     original: Option<Program>,
-    variants: Option<Result<Vec<Program>, String>>,
+    variants: Option<Result<VariantSet, String>>,
     /// Whether one of them passed the filter.
     validated: bool,
 }
@@ -216,7 +224,7 @@ impl Campaign<'_> {
             if self.stopping() {
                 break;
             }
-            let key = ProgramKey { source: self.source.name(), seed, mutation, language };
+            let key = ProgramKey { source: self.source_name(), seed, mutation, language };
             let wanted = self.wanted(language);
             let units = match self.patiently(|| self.store.claim(&key, &wanted))? {
                 Claim::Work(units) => units,
@@ -233,6 +241,10 @@ impl Campaign<'_> {
                     self.patiently(|| self.store.release(&key))?;
                     continue;
                 }
+                Err(NoProgram::Broken(program)) => {
+                    let seed = Box::new(family.original.take().unwrap_or_else(|| Program::clone(&program)));
+                    return Err(CampaignError::BadMutation { program, seed });
+                }
                 Err(NoProgram::Refused(reason)) => {
                     self.patiently(|| self.store.reject(&key, &reason))?;
                     self.report(&Event::Rejected { program: format!("{} {seed}", self.source.name()), reason: reason.clone() });
@@ -247,7 +259,11 @@ impl Campaign<'_> {
             // A variant means what its seed means: one of the family stands for all.
             let mut validated = family.validated;
             let original = family.original.as_ref().unwrap_or(&program);
-            let specimen = Specimen { key: &key, program: &program, original };
+            let expected = match &family.variants {
+                Some(Ok(set)) if mutation > 0 => set.expected.as_ref(),
+                _ => None,
+            };
+            let specimen = Specimen { key: &key, program: &program, original, expected };
             let worked = catch_unwind(AssertUnwindSafe(|| self.work_on(&specimen, &units, &mut validated)));
             family.validated = validated;
             match worked {
@@ -256,6 +272,9 @@ impl Campaign<'_> {
                     self.report(&Event::ProgramDone { program: program.name.clone() });
                 }
                 Ok(Ok(WorkEnd::Rejected | WorkEnd::Interrupted)) => {}
+                Ok(Ok(WorkEnd::BadMutation)) => {
+                    return Err(CampaignError::BadMutation { seed: Box::new(original.clone()), program: Box::new(program) });
+                }
                 Ok(Err(e)) => return Err(e.into()),
                 Err(_) => {
                     // A bug of ours on one program must not end a night's hunt; the message is already out.
@@ -290,18 +309,26 @@ impl Campaign<'_> {
         // All variants rest on one profile of the program: they are made together.
         if family.variants.is_none() {
             family.variants = Some(match mutator.variants(program, self.plan.mutants) {
-                Err(NoProgram::Failed(reason)) => return Err(NoProgram::Failed(reason)),
+                Err(error @ (NoProgram::Failed(_) | NoProgram::Broken(_))) => return Err(error),
                 Err(NoProgram::Refused(reason)) => Err(reason),
                 Ok(variants) => Ok(variants),
             });
         }
         match family.variants.as_ref().expect("made above") {
-            Ok(variants) => Ok(variants.get(number as usize).cloned()),
+            Ok(set) => Ok(set.programs.get(number as usize).cloned()),
             Err(reason) => Err(NoProgram::Refused(format!("cannot be mutated: {reason}"))),
         }
     }
 
-    fn wanted(&self, language: Language) -> Vec<(CompilerId, Vec<OptLevel>)> {
+    /// The name that programs have in the store: units about code alone are units of their own.
+    fn source_name(&self) -> String {
+        match self.plan.oracle {
+            Oracle::WrongCode => format!("{} (wrong code)", self.source.name()),
+            Oracle::Debug | Oracle::Both => self.source.name(),
+        }
+    }
+
+    pub(crate) fn wanted(&self, language: Language) -> Vec<(CompilerId, Vec<OptLevel>)> {
         // Positions matter: compilers of another language stay in the list without levels.
         let fits = |kind| (kind == CompilerKind::Rustc) == (language == Language::Rust);
         let compilers = self.plan.compilers.iter();

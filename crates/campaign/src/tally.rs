@@ -60,6 +60,11 @@ impl Tally {
         self.with(class, |e| e.refuted > 0)
     }
 
+    /// Records a finding without traces; says whether its class is new.
+    pub fn is_first(&self, class: &str) -> bool {
+        self.keep(class).0
+    }
+
     /// Records a finding: whether its class is new, and whether its traces are to be kept.
     pub fn keep(&self, class: &str) -> (bool, bool) {
         self.with(class, |e| {

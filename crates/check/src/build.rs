@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use trueline_model::{Language, OptLevel, Program};
 use trueline_oracle::FloatMath;
-use trueline_toolchain::{BuildError, CompileRequest, Compiler, Limits, Scratch};
+use trueline_toolchain::{BuildError, CompileRequest, Compiler, DebugInfo, Limits, Scratch};
 
 /// A program compiled at a level, not judged yet.
 pub struct LevelBuild<'a> {
@@ -22,10 +22,25 @@ pub struct LevelBuild<'a> {
     pub(crate) binary: PathBuf,
     pub(crate) command: String,
     pub(crate) cpu: Duration,
+    pub(crate) max_rss: u64,
     pub(crate) scratch: Arc<Scratch>,
 }
 
+/// What a compilation took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BuildCost {
+    /// CPU time of the compiler.
+    pub cpu: Duration,
+    /// Its largest resident set in bytes.
+    pub max_rss: u64,
+}
+
 impl LevelBuild<'_> {
+    /// What it took to compile.
+    pub fn cost(&self) -> BuildCost {
+        BuildCost { cpu: self.cpu, max_rss: self.max_rss }
+    }
+
     /// Whether an earlier build is the same file and was judged by the same standard.
     pub(crate) fn is_same_as(&self, earlier: &CheckRun) -> bool {
         self.float_math == earlier.float_math && have_same_bytes(&self.binary, &earlier.binary)
@@ -66,6 +81,8 @@ pub struct Compilation<'a> {
     pub flags: &'a [String],
     /// How far.
     pub extent: BuildExtent,
+    /// With or without debug information.
+    pub debug: DebugInfo,
     /// The name of the file that is made.
     pub output: String,
     /// Limits of the compiler; its usual ones where not given.
@@ -79,6 +96,8 @@ pub struct Compiled {
     pub binary: PathBuf,
     /// CPU time of the compiler.
     pub cpu: Duration,
+    /// Its largest resident set in bytes.
+    pub max_rss: u64,
     /// The command, with bare file names.
     pub command: String,
     /// What the compiler printed on standard error.
@@ -88,7 +107,7 @@ pub struct Compiled {
 impl Compilation<'_> {
     fn request(&self, source: &Path, scratch: &Scratch) -> CompileRequest {
         let request = CompileRequest::new(source, self.program.language, self.opt, scratch.join(&self.output));
-        let mut request = request.flags(self.flags.iter().cloned());
+        let mut request = request.flags(self.flags.iter().cloned()).debug(self.debug);
         if self.extent == BuildExtent::Object && self.program.language == Language::C {
             request = request.flags(["-c"]);
         }
@@ -108,7 +127,7 @@ impl Compilation<'_> {
     pub fn run(&self, source: &Path, scratch: &Scratch) -> Result<Compiled, BuildError> {
         let build = self.compiler.compile(&self.request(source, scratch))?;
         let command = bare(&build.command, source, scratch);
-        Ok(Compiled { binary: build.binary, cpu: build.cpu, command, log: build.stderr })
+        Ok(Compiled { binary: build.binary, cpu: build.cpu, max_rss: build.max_rss, command, log: build.stderr })
     }
 }
 
@@ -131,7 +150,8 @@ pub(crate) fn compile(
         std::fs::write(source, &program.source).map_err(CheckError::io(format!("cannot write {}", program.name)))?;
     }
     let output = format!("build{opt}");
-    let compilation = Compilation { program, compiler, opt, flags, extent: BuildExtent::Program, output, limits: None };
+    let (extent, debug) = (BuildExtent::Program, DebugInfo::Full);
+    let compilation = Compilation { program, compiler, opt, flags, extent, debug, output, limits: None };
     compilation.run(source, scratch).map_err(|e| CheckError::of_build(e, opt))
 }
 

@@ -101,6 +101,8 @@ pub struct Reference {
     seen: Seen,
     /// CPU time of the compilation.
     pub compile_cpu: Duration,
+    /// Largest resident set of that compilation in bytes.
+    pub compile_rss: u64,
     /// CPU time of the runs.
     pub trace_cpu: Duration,
     /// The commands that made it.
@@ -212,12 +214,13 @@ impl Checker {
     /// Compiles at -O0, runs and traces that build.
     pub fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, CheckError> {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
-        let Compiled { binary, cpu: compile_cpu, command, .. } = self.compile_reference(program, compiler, &scratch)?;
+        let Compiled { binary, cpu: compile_cpu, max_rss, command, .. } = self.compile_reference(program, compiler, &scratch)?;
         let user_files = vec![program.name.clone()];
         let source = SourceFacts::of(&program.name, &program.source);
         let debug = Module::load(&binary, Wanted::new(&user_files), &self.options.search)?;
         let mut reference = self.reference_of(debug, binary, user_files, self.launch_of(program), None, source)?;
         reference.compile_cpu = compile_cpu;
+        reference.compile_rss = max_rss;
         reference.commands.push(command);
         reference.scratch = Some(scratch);
         Ok(reference)
@@ -258,6 +261,7 @@ impl Checker {
             seen,
             effects: OnceLock::new(),
             compile_cpu: Duration::ZERO,
+            compile_rss: 0,
             trace_cpu,
             commands: Vec::new(),
             scratch: None,
@@ -268,8 +272,7 @@ impl Checker {
         let mut digest = self.digest(Role::Reference);
         let summary = self.engine.trace(request, &mut digest)?;
         if summary.end == TraceEnd::CutOff && self.options.patience == Patience::Endless {
-            let reason = format!("makes more than {} steps at -O0; raise --max-steps or shorten it", self.options.max_steps);
-            return Err(CheckError::BadProgram { reason });
+            return Err(CheckError::TooLong { steps: self.options.max_steps });
         }
         digest.given_up.everything = summary.end != TraceEnd::Finished || request.focus.after.is_some();
         Ok((digest, summary))
@@ -323,10 +326,9 @@ impl Checker {
         // The reference's own copy: the path is part of the debug information, and with it the same code is the same file.
         let source = reference.scratch.as_ref().unwrap_or(&scratch).join(&program.name);
         let flags = self.flags(program, extra_flags);
-        let fast = opt == OptLevel::Ofast || flags.iter().any(|f| f == "-ffast-math" || f == "-Ofast");
-        let float_math = if fast { FloatMath::Relaxed } else { FloatMath::Exact };
-        let Compiled { binary, cpu, command, .. } = compile(program, compiler, opt, &flags, &source, &scratch)?;
-        Ok(LevelBuild { program, compiler, opt, float_math, flags, source, binary, command, cpu, scratch: Arc::new(scratch) })
+        let float_math = float_math_of(opt, &flags);
+        let Compiled { binary, cpu, max_rss, command, .. } = compile(program, compiler, opt, &flags, &source, &scratch)?;
+        Ok(LevelBuild { program, compiler, opt, float_math, flags, source, binary, command, cpu, max_rss, scratch: Arc::new(scratch) })
     }
 
     /// Whether what is known of an earlier build holds for this one as well: they are the same file, and nothing is asked
@@ -374,8 +376,8 @@ impl Checker {
         let (digest, summary) = self.trace_reference(&self.request(debug, binary, user_files, launch))?;
         let (ground, commands) = (Arc::clone(&reference.ground), reference.commands.clone());
         let seen = Seen::of(&summary, reference.seen.executed);
-        let (effects, trace_cpu) = (OnceLock::new(), summary.cpu);
-        Ok(Reference { ground, digest, seen, effects, compile_cpu: Duration::ZERO, trace_cpu, commands, scratch: None })
+        let (effects, trace_cpu, compile_cpu) = (OnceLock::new(), summary.cpu, Duration::ZERO);
+        Ok(Reference { ground, digest, seen, effects, compile_cpu, compile_rss: 0, trace_cpu, commands, scratch: None })
     }
 
     /// Judges the build of another checker's run again, with this one's engine and policy; nothing is compiled.
@@ -448,7 +450,13 @@ impl Checker {
         self.compare_behaviour(expected, binary, opt, float_math(opt))
     }
 
-    fn compare_behaviour(&self, expected: &Behaviour, binary: &Path, opt: OptLevel, float_math: FloatMath) -> Result<(), CheckError> {
+    pub(crate) fn compare_behaviour(
+        &self,
+        expected: &Behaviour,
+        binary: &Path,
+        opt: OptLevel,
+        float_math: FloatMath,
+    ) -> Result<(), CheckError> {
         let wrong = |actual: String| Err(CheckError::WrongCode { opt, expected: expected.summary(), actual });
         // An endless loop need not be watched for minutes when the reference took a millisecond.
         let cpu = (expected.cpu * MOST_CPU_OVER_REFERENCE).max(LEAST_CPU).min(self.options.limits.cpu);
@@ -593,7 +601,7 @@ impl Checker {
     }
 
     /// How every build of a program is started: under the program's own name, since where a build lies is nobody's business.
-    fn launch_of(&self, program: &Program) -> Launch {
+    pub(crate) fn launch_of(&self, program: &Program) -> Launch {
         let mut launch = self.options.launch.clone();
         let stem = Path::new(&program.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         launch.name = launch.name.or(stem);
@@ -604,7 +612,7 @@ impl Checker {
         compile(program, compiler, OptLevel::O0, &self.flags(program, &[]), &scratch.join(&program.name), scratch)
     }
 
-    fn flags(&self, program: &Program, extra: &[String]) -> Vec<String> {
+    pub(crate) fn flags(&self, program: &Program, extra: &[String]) -> Vec<String> {
         program.cflags.iter().chain(&self.options.cflags).chain(extra).cloned().collect()
     }
 
@@ -649,6 +657,12 @@ const LEAST_CPU: Duration = Duration::from_secs(3);
 fn judgeable(wanted: &[Invariant], reference: &ReferenceFacts) -> Vec<Invariant> {
     let about_variables = [Invariant::Scope, Invariant::Parameter, Invariant::Value];
     wanted.iter().copied().filter(|i| !reference.variables.is_empty() || !about_variables.contains(i)).collect()
+}
+
+/// What a level and flags allow.
+pub(crate) fn float_math_of(opt: OptLevel, flags: &[String]) -> FloatMath {
+    let fast = flags.iter().any(|f| f == "-ffast-math" || f == "-Ofast");
+    if fast { FloatMath::Relaxed } else { float_math(opt) }
 }
 
 /// What a level alone allows; flags may allow more.

@@ -47,6 +47,12 @@ pub enum CheckError {
     /// A tool is missing or broken.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// The program ends by itself, after more steps than a trace may have.
+    #[error("the program makes more than {steps} steps at -O0; raise --max-steps or shorten it")]
+    TooLong {
+        /// How many it may have.
+        steps: u64,
+    },
     /// The program does not come to an end by itself, or does what it has no permission for.
     #[error("the program {reason}")]
     BadProgram {

@@ -15,6 +15,7 @@
 
 mod build;
 mod checker;
+mod code;
 mod codegen;
 mod effects;
 mod error;
@@ -37,8 +38,9 @@ pub fn read_debug_info(binary: &std::path::Path) -> Option<usize> {
     Some(facts::of_optimized(&module).rows_at.len())
 }
 
-pub use build::{BuildExtent, Compilation, Compiled, LevelBuild};
+pub use build::{BuildCost, BuildExtent, Compilation, Compiled, LevelBuild};
 pub use checker::{CheckOptions, CheckRun, Checker, Reference, Repeat};
+pub use code::PlainBuild;
 pub use error::CheckError;
 pub use group::{Cause, Group, GroupBy, cause_of, group};
 pub use note::{LEAST_SEEN, LibraryGap, Note};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use trueline_check::{Behaviour, BuildExtent, CheckError, CheckOptions, CheckRun, Checker, Compilation, Reference, Strictness};
 use trueline_model::{EngineKind, Fault, Invariant, OptLevel, Policy, Program, Violation};
-use trueline_toolchain::{BuildError, Compiler, Limits, Scratch, cpu_time};
+use trueline_toolchain::{BuildError, Compiler, DebugInfo, Limits, Scratch, cpu_time};
 use trueline_triage::{Presence, Probe, ProbeError, Probed, Setting, crash_key};
 
 /// Seconds after which a compilation counts as hung, and a run of the program as endless.
@@ -177,6 +177,7 @@ impl Judge {
             opt: setting.opt,
             flags: &self.program.cflags.iter().chain(flags).cloned().collect::<Vec<_>>(),
             extent: if depth == Depth::Compile { BuildExtent::Object } else { BuildExtent::Program },
+            debug: DebugInfo::Full,
             output: "a.out".to_owned(),
             limits: Some(Limits::seconds(LIMIT)),
         };
@@ -250,7 +251,7 @@ pub struct Sought(pub Fault);
 impl Sought {
     fn depth(&self) -> Depth {
         match self.0 {
-            Fault::Crash { .. } | Fault::Hang { .. } => Depth::Compile,
+            Fault::Crash { .. } | Fault::Hang { .. } | Fault::Explosion { .. } => Depth::Compile,
             Fault::WrongCode { .. } => Depth::Run,
             Fault::Violation(_) => Depth::Trace,
         }
@@ -260,6 +261,9 @@ impl Sought {
     pub fn presence(&self, shown: &Shown) -> Presence {
         let said = |yes: bool| if yes { Presence::Present } else { Presence::Absent };
         match (&self.0, shown) {
+            (Fault::Explosion { .. }, _) => {
+                Presence::Unjudged("what a build costs is told by comparing levels, which this search does not do".to_owned())
+            }
             (_, Shown::Unjudged(reason)) => Presence::Unjudged(reason.clone()),
             (Fault::Violation(sought), Shown::Violations(all)) => said(all.iter().any(|v| v.same_as(sought))),
             (Fault::Crash { message }, Shown::Other(Fault::Crash { message: other })) => {

@@ -32,6 +32,35 @@ pub enum Fault {
         /// Output of the build, shortened.
         actual: String,
     },
+    /// The compiler takes many times what it takes at the level below and what others take at this one.
+    Explosion {
+        /// What it takes too much of.
+        resource: Resource,
+        /// How much it takes: milliseconds of CPU time, or KiB of memory.
+        used: u64,
+        /// The most that a neighbour takes.
+        neighbour: u64,
+    },
+}
+
+/// What a compilation uses up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Resource {
+    /// CPU time.
+    Time,
+    /// Resident memory.
+    Memory,
+}
+
+impl Resource {
+    /// An amount of it for people.
+    pub fn amount(self, amount: u64) -> String {
+        match self {
+            Self::Time => format!("{}.{} s", amount / 1000, amount % 1000 / 100),
+            Self::Memory => format!("{} MiB", amount >> 10),
+        }
+    }
 }
 
 impl Fault {
@@ -42,6 +71,7 @@ impl Fault {
             Self::Crash { .. } => "crash",
             Self::Hang { .. } => "hang",
             Self::WrongCode { .. } => "wrong-code",
+            Self::Explosion { .. } => "explosion",
         }
     }
 }

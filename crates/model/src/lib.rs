@@ -17,7 +17,7 @@ pub mod wording;
 pub use compiler::{CompilerId, CompilerKind, OptLevel, ParseOptLevelError};
 pub use coverage::{CodeFunction, CodeMap, Coverage, CoverageSet};
 pub use explanation::{BlamedPass, Explanation, ExplanationState, KnownAs, MissingUpdate, WatchState, WatchedUpdates};
-pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Reading, Verdict};
+pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Reading, Resource, Verdict};
 pub use program::{Language, Origin, Program};
 pub use seam::{Answer, Interesting, Recoverability, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};

@@ -5,7 +5,7 @@
 
 use crate::{
     Astray, Breach, CodeDifference, Contradiction, Fault, IllFormed, Invariant, LineEffect, Missing, NeverHeld, NeverRun, NotActive,
-    OutOfScope, Recovery, Violation,
+    OutOfScope, Recovery, Resource, Violation,
 };
 
 /// All that is said about one violation.
@@ -361,7 +361,12 @@ pub fn identity(fault: &Fault) -> String {
         Fault::Crash { message } => format!("crash {message}"),
         Fault::Hang { seconds } => format!("hang, more than {seconds} s"),
         Fault::WrongCode { expected, actual } => format!("wrong code: {actual} instead of {expected}"),
+        Fault::Explosion { resource, used, neighbour } => explosion(*resource, *used, *neighbour),
     }
+}
+
+fn explosion(resource: Resource, used: u64, neighbour: u64) -> String {
+    format!("{} where its neighbours take {} at most", resource.amount(used), resource.amount(neighbour))
 }
 
 /// A fault in a few words, for a line of progress.
@@ -374,6 +379,7 @@ pub fn headline(fault: &Fault) -> String {
         Fault::Crash { message } => format!("compiler crash: {message}"),
         Fault::Hang { seconds } => format!("compiler hang ({seconds} s)"),
         Fault::WrongCode { expected, actual } => format!("wrong code: {actual} instead of {expected}"),
+        Fault::Explosion { resource, used, neighbour } => explosion(*resource, *used, *neighbour),
     }
 }
 
@@ -384,6 +390,7 @@ pub fn clause(fault: &Fault) -> String {
         Fault::Crash { message } => format!("the compiler crashes: {message}"),
         Fault::Hang { seconds } => format!("the compiler does not finish within {seconds} s"),
         Fault::WrongCode { expected, actual } => format!("the program ends with {actual}; at -O0 with {expected}"),
+        Fault::Explosion { resource, used, neighbour } => format!("the compiler takes {}", explosion(*resource, *used, *neighbour)),
     }
 }
 
@@ -407,5 +414,9 @@ pub fn report(fault: &Fault) -> Report {
             of("compiler does not terminate", "The program compiles.".to_owned(), format!("No end within {seconds} s."))
         }
         Fault::WrongCode { expected, actual } => of("wrong code", format!("```\n{expected}\n```"), format!("```\n{actual}\n```")),
+        Fault::Explosion { resource, used, neighbour } => {
+            let (expected, actual) = (format!("About {}.", resource.amount(*neighbour)), format!("{}.", resource.amount(*used)));
+            of("compiler takes many times what neighbouring levels take", expected, actual)
+        }
     }
 }

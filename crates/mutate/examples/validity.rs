@@ -1,10 +1,11 @@
 //! Measures validity and cost: derives variants and checks that each compiles, prints what its seed
 //! prints at gcc -O0 and clang -O0, and runs clean under UBSan+ASan and MSan.
 //!
-//! `cargo run --release -p trueline-mutate --example validity -- GENERATOR FIRST COUNT VARIANTS [last|all [DIR [hunt]]]`, where
+//! `cargo run --release -p trueline-mutate --example validity -- GENERATOR FIRST COUNT VARIANTS [last|all [DIR [hunt|code]]]`, where
 //! GENERATOR is what `hunt --generator` takes; sanitizers run on the last variant of each seed, which has the insertions of all
 //! before it, or on all. Seeds that are refused, or fail a check themselves, are named and not counted. Variants that fail are
-//! written to DIR. The options are the defaults of `trueline mutate`, with `hunt` those of hunts.
+//! written to DIR. The options are the defaults of `trueline mutate`, with `hunt` those of
+//! hunts, with `code` those of hunts for wrong code.
 
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ struct Check {
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [generator, first, count, per_seed, rest @ ..] = args.as_slice() else {
-        eprintln!("usage: validity GENERATOR FIRST COUNT VARIANTS [last|all [DIR [hunt]]]");
+        eprintln!("usage: validity GENERATOR FIRST COUNT VARIANTS [last|all [DIR [hunt|code]]]");
         std::process::exit(2);
     };
     let source = generator.parse::<SourceSpec>().expect("a generator").open().expect("the generator works");
@@ -51,7 +52,11 @@ fn main() {
     let per_seed: usize = per_seed.parse().expect("a number");
     let sanitize_all = rest.first().is_some_and(|w| w == "all");
     let failed_dir = rest.get(1).cloned();
-    let options = if rest.get(2).is_some_and(|w| w == "hunt") { Options::for_hunts() } else { Options::default() };
+    let options = match rest.get(2).map(String::as_str) {
+        Some("hunt") => Options::for_hunts(),
+        Some("code") => Options::for_wrong_code(),
+        _ => Options::default(),
+    };
     let mutator = Mutator::new(options).expect("a profiling clang");
     let clang = find_compiler("clang-16").or_else(|_| find_compiler("clang")).expect("clang");
     let checks = [

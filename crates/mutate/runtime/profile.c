@@ -1,5 +1,6 @@
 /* Linked into the instrumented program: keeps, for every sampled point, how often it was reached and the
-   distinct values of its slots, and writes them out when the program ends. Compiled without
+   distinct values of its slots, or, where these are many, the smallest, the largest and the distance that
+   divides all their differences; writes them out when the program ends. Compiled without
    instrumentation; where MemorySanitizer is linked in, its shadow is asked whether a value was initialized. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,9 @@ extern long __msan_test_shadow(const volatile void *, unsigned long) __attribute
 
 struct slot {
     long long values[MAX_VALUES];
-    unsigned char count, poisoned, overflow;
+    long long low, high;
+    unsigned long long step;
+    unsigned char count, poisoned, many;
 };
 
 struct point {
@@ -23,6 +26,26 @@ struct point {
 };
 
 static struct point points[MAX_POINTS];
+
+/* Widens the interval and the congruence of a slot by one value. */
+static void widen(struct slot *slot, long long value)
+{
+    unsigned long long a = slot->step, b;
+    b = value < slot->values[0] ? (unsigned long long)slot->values[0] - (unsigned long long)value
+                                : (unsigned long long)value - (unsigned long long)slot->values[0];
+    if (value < slot->low)
+        slot->low = value;
+    if (value > slot->high)
+        slot->high = value;
+    if (a == 1 || (a && b % a == 0))
+        return;
+    while (b) {
+        unsigned long long rest = a % b;
+        a = b;
+        b = rest;
+    }
+    slot->step = a;
+}
 
 void __tl_point(int id, const long long *values, int slots)
 {
@@ -36,20 +59,29 @@ void __tl_point(int id, const long long *values, int slots)
         return;
     for (i = 0; i < slots; i++) {
         struct slot *slot = &point->slot[i];
-        if (slot->poisoned || slot->overflow)
+        if (slot->poisoned)
             continue;
         if (__msan_test_shadow && __msan_test_shadow(&values[i], sizeof values[i]) != -1) {
             slot->poisoned = 1;
+            continue;
+        }
+        if (slot->many) {
+            widen(slot, values[i]);
             continue;
         }
         for (j = 0; j < slot->count && slot->values[j] != values[i]; j++)
             ;
         if (j < slot->count)
             continue;
-        if (slot->count == MAX_VALUES)
-            slot->overflow = 1;
-        else
+        if (slot->count < MAX_VALUES) {
             slot->values[slot->count++] = values[i];
+            continue;
+        }
+        slot->many = 1;
+        slot->low = slot->high = slot->values[0];
+        for (j = 1; j < slot->count; j++)
+            widen(slot, slot->values[j]);
+        widen(slot, values[i]);
     }
 }
 
@@ -66,8 +98,12 @@ __attribute__((destructor)) static void write_profile(void)
         fprintf(file, "p %d %lu\n", i, points[i].hits);
         for (j = 0; j < points[i].slots; j++) {
             struct slot *slot = &points[i].slot[j];
-            if (slot->poisoned || slot->overflow)
+            if (slot->poisoned)
                 continue;
+            if (slot->many) {
+                fprintf(file, "r %d %lld %lld %llu\n", j, slot->low, slot->high, slot->step);
+                continue;
+            }
             fprintf(file, "s %d", j);
             for (k = 0; k < slot->count; k++)
                 fprintf(file, " %lld", slot->values[k]);

@@ -1,10 +1,10 @@
 //! Environments: which values the integers in scope were seen to have at a program point.
 
-use std::collections::BTreeSet;
+use crate::numbers::Numbers;
 use trueline_ctree::{Access, IntType, Reach};
 
-/// More distinct values than this and a variable says nothing useful; it also bounds the products that
-/// speculative execution forms.
+/// Distinct values that are listed at most; more are an interval with a congruence. It also bounds the products that speculative
+/// execution forms.
 pub(crate) const MAX_VALUES: usize = 16;
 
 /// An integer in scope and the values it was seen to have.
@@ -21,13 +21,13 @@ pub struct Slot {
     /// Whose it is: the function's or the program's.
     pub reach: Reach,
     /// The values, never empty.
-    pub values: BTreeSet<i128>,
+    pub values: Numbers,
 }
 
 /// The environment of a program point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Env {
-    /// The integers that were initialized on every visit, had few values, and the same ones in every run.
+    /// The integers that were initialized on every visit, and had the same values in every run.
     pub slots: Vec<Slot>,
 }
 
@@ -38,7 +38,7 @@ impl Env {
     }
 
     /// Replaces the values of one integer.
-    pub(crate) fn set(&mut self, path: &str, values: BTreeSet<i128>) {
+    pub(crate) fn set(&mut self, path: &str, values: Numbers) {
         if let Some(slot) = self.slots.iter_mut().find(|s| s.path == path) {
             slot.values = values;
         }

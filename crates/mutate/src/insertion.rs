@@ -115,7 +115,7 @@ pub struct Variant {
     pub program: Program,
     /// What was inserted, in order of numbers.
     pub insertions: Vec<Insertion>,
-    /// The seed program.
+    /// The program that the insertions go into: the seed, or an earlier variant.
     pub seed: Arc<Program>,
     /// What the seed does, and so what the variant must do.
     pub expected: Arc<ExpectedBehaviour>,
@@ -136,6 +136,12 @@ impl Variant {
         let origin = Origin::Mutated { parent: parent.to_owned(), seed: mutation_seed, strategies };
         let program = Program { name, source, origin, ..Program::clone(seed) };
         Self { program, insertions, seed: Arc::clone(seed), expected: Arc::clone(expected), mutation_seed }
+    }
+
+    /// The variant under another name.
+    pub(crate) fn renamed(mut self, name: String) -> Self {
+        self.program.name = name;
+        self
     }
 
     /// The variant with only some of its insertions.

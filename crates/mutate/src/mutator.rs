@@ -30,6 +30,9 @@ pub struct Options {
     pub most_points: usize,
     /// Variants in a chain before the next one starts at the seed again (5.1: 10).
     pub chain: usize,
+    /// Variants that rest on one profile; the last of them is profiled again, so that further insertions go into earlier
+    /// ones, too.
+    pub generation: usize,
     /// Integers recorded at one point at most; locals come first, the rest is drawn.
     pub slots: usize,
     /// The clang that profiles; the newest with MemorySanitizer otherwise.
@@ -38,7 +41,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { strategies: Strategy::PUBLISHED.to_vec(), sampling: 0.1, most_points: usize::MAX, chain: 10, slots: 32, profiler: None }
+        Self {
+            strategies: Strategy::PUBLISHED.to_vec(),
+            sampling: 0.1,
+            most_points: usize::MAX,
+            chain: 10,
+            generation: usize::MAX,
+            slots: 32,
+            profiler: None,
+        }
     }
 }
 
@@ -49,9 +60,18 @@ impl Options {
     pub fn for_hunts() -> Self {
         let mut strategies = Strategy::ALL.to_vec();
         strategies.extend([Strategy::Local; 2]);
-        Self { strategies, sampling: 0.3, most_points: 20, ..Self::default() }
+        Self { strategies, sampling: 0.3, most_points: 20, generation: HUNT_GENERATION, ..Self::default() }
+    }
+
+    /// What hunts for wrong code take: the paper's strategies and sampling, in chains that are profiled again. A limit on the points
+    /// keeps the last variants of a chain from costing many times what their seed costs.
+    pub fn for_wrong_code() -> Self {
+        Self { most_points: 40, generation: HUNT_GENERATION, ..Self::default() }
     }
 }
+
+/// Variants per profile in hunts: profiling costs as much as compiling two or three of csmith's variants.
+const HUNT_GENERATION: usize = 5;
 
 /// Of one array or record, this many elements are candidates.
 const PARTS_PER_VARIABLE: usize = 8;
@@ -127,7 +147,39 @@ impl Mutator {
     }
 
     /// Makes `n` variants. The same program, options and seed give the same bytes.
+    ///
+    /// The first profile is that of the program. When a generation is through, its last variant is the seed of the next one, if
+    /// it can be profiled and does what the program does; otherwise, and at the end of a chain, the next generation starts at the
+    /// program again, with another seed. The counts and the profile of the answer are those of the first generation.
     pub fn variants(&self, program: &Program, n: usize, seed: u64) -> Result<Variants, MutateError> {
+        let chain = self.options.chain.max(1);
+        let generation = self.options.generation.clamp(1, n.max(1));
+        let mut all = self.generation(program, n.min(generation), seed)?;
+        let mut round = 0;
+        while all.variants.len() < n {
+            let (made, count) = (all.variants.len(), generation.min(n - all.variants.len()));
+            round += 1;
+            // Streams of different generations have nothing to do with one another.
+            let mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(round));
+            let parent = if made % chain == 0 { program } else { &all.variants[made - 1].program };
+            let next = match self.generation(parent, count, mixed) {
+                // What cannot be profiled any more (it takes too long, mostly) ends its chain.
+                Err(MutateError::Refused(_)) if made % chain != 0 => self.generation(program, count, mixed)?,
+                other => other?,
+            };
+            if next.expected != all.expected {
+                let name = all.variants[made - 1].program.name.clone();
+                return Err(MutateError::Unequal { name, program: Box::new(all.variants[made - 1].program.clone()) });
+            }
+            all.profiling_cpu += next.profiling_cpu;
+            all.variants
+                .extend(next.variants.into_iter().enumerate().map(|(i, variant)| variant.renamed(variant_name(&program.name, made + i))));
+        }
+        Ok(all)
+    }
+
+    /// Makes the variants that rest on one profile.
+    fn generation(&self, program: &Program, n: usize, seed: u64) -> Result<Variants, MutateError> {
         let unit = parse(program)?;
         refuse(&unit)?;
         let points = points(&unit);

@@ -3,6 +3,7 @@
 use crate::dice::MutationDice;
 use crate::env::{Env, Slot};
 use crate::expr::{Expr, ValueSet, binary_set};
+use crate::numbers::Numbers;
 use crate::synthesis::syn_expr;
 use crate::value::{Value, range};
 use trueline_ctree::{BinaryOp, IntType, UnaryOp};
@@ -70,8 +71,7 @@ fn variable(slot: &Slot) -> (Expr, ValueSet) {
 
 /// A constant at or next to one of the values, of a type that compares without surprises.
 fn constant_near(values: &ValueSet, dice: &mut MutationDice) -> (Expr, ValueSet) {
-    let numbers: Vec<i128> = values.numbers.iter().copied().collect();
-    let near = numbers[dice.below(numbers.len())];
+    let near = values.numbers.pick(dice.word());
     let n = match dice.below(6) {
         0 => 0,
         1 => near,
@@ -90,13 +90,26 @@ fn literal_type(ty: IntType) -> IntType {
     crate::value::promoted(ty, None)
 }
 
-/// `v != c` or `v == c` for a `c` that was never seen: right by construction.
+/// `v != c` or `v == c` for a `c` that was never seen: right by construction. Where a variable was seen with every number of its
+/// type, it is compared with itself.
 fn certain_atom(slot: &Slot, expected: bool, dice: &mut MutationDice) -> Expr {
     let (left, values) = variable(slot);
     let ty = literal_type(values.ty);
-    let (low, high) = range(ty);
-    let start = low + i128::from(dice.word()) % (high - low);
-    let unseen = (start..=high).chain(low..start).find(|n| !values.numbers.contains(n)).expect("a set is smaller than its type");
     let op = if expected { BinaryOp::Ne } else { BinaryOp::Eq };
-    Expr::Binary(op, Box::new(left), Box::new(Expr::Const(Value { ty, n: unseen })))
+    match unseen(&values.numbers, range(ty), dice) {
+        Some(n) => Expr::Binary(op, Box::new(left), Box::new(Expr::Const(Value { ty, n }))),
+        None => Expr::Binary(if expected { BinaryOp::Eq } else { BinaryOp::Ne }, Box::new(left.clone()), Box::new(left)),
+    }
+}
+
+/// A number of a type that is not among those.
+fn unseen(numbers: &Numbers, (low, high): (i128, i128), dice: &mut MutationDice) -> Option<i128> {
+    let start = low + i128::from(dice.word()) % (high - low);
+    match numbers {
+        Numbers::Listed(all) => (start..=high).chain(low..start).find(|n| !all.contains(n)),
+        Numbers::Spaced(all) => {
+            let candidates = [start, all.low - 1, all.high + 1, all.low + 1, low, high];
+            candidates.into_iter().find(|n| (low..=high).contains(n) && !all.contains(*n))
+        }
+    }
 }

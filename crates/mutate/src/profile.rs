@@ -11,6 +11,7 @@
 //! tells first where values are worth recording, which changes the cost and not the profile.
 
 use crate::env::{Env, Slot};
+use crate::numbers::{Numbers, Progression};
 use crate::point::{InsertionPlace, Point};
 use crate::refusal::{MutateError, Refusal};
 use crate::sanitizer::{FLAGS, PLAIN_FLAGS, Profiler};
@@ -262,7 +263,28 @@ fn error_line(report: &str, source_name: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-type Record = BTreeMap<usize, (u64, BTreeMap<usize, BTreeSet<i64>>)>;
+type Record = BTreeMap<usize, (u64, BTreeMap<usize, Seen>)>;
+
+/// What a slot was seen to hold, its 64 bits read as signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Seen {
+    /// These values.
+    Values(BTreeSet<i64>),
+    /// Too many to list: from the first to the second, at distances that the third divides.
+    Interval(i64, i64, u64),
+}
+
+impl Seen {
+    /// The numbers of a variable; `None` where an interval of signed numbers is none of unsigned ones.
+    fn numbers(&self, is_signed: bool) -> Option<Numbers> {
+        let number = |n: i64| if is_signed { i128::from(n) } else { i128::from(n as u64) };
+        match self {
+            Self::Values(values) => Some(values.iter().map(|&v| number(v)).collect()),
+            Self::Interval(low, high, _) if number(*low) > number(*high) => None,
+            Self::Interval(low, high, step) => Some(Numbers::Spaced(Progression::new(number(*low), number(*high), i128::from(*step)))),
+        }
+    }
+}
 
 fn read_record(text: &str) -> Record {
     let mut record = Record::new();
@@ -270,7 +292,7 @@ fn read_record(text: &str) -> Record {
     for line in text.lines() {
         let mut words = line.split(' ');
         let kind = words.next();
-        let mut numbers = words.filter_map(|w| w.parse::<i64>().ok());
+        let mut numbers = words.clone().filter_map(|w| w.parse::<i64>().ok());
         match kind {
             Some("p") => {
                 current = numbers.next().unwrap_or_default() as usize;
@@ -278,7 +300,14 @@ fn read_record(text: &str) -> Record {
             }
             Some("s") => {
                 if let (Some(slot), Some(point)) = (numbers.next(), record.get_mut(&current)) {
-                    point.1.insert(slot as usize, numbers.collect());
+                    point.1.insert(slot as usize, Seen::Values(numbers.collect()));
+                }
+            }
+            Some("r") => {
+                let step = words.next_back().and_then(|w| w.parse::<u64>().ok());
+                let ends = (numbers.next(), numbers.next(), numbers.next());
+                if let ((Some(slot), Some(low), Some(high)), Some(step), Some(point)) = (ends, step, record.get_mut(&current)) {
+                    point.1.insert(slot as usize, Seen::Interval(low, high, step));
                 }
             }
             _ => {}
@@ -298,15 +327,8 @@ fn merge(sampled: Vec<Sampled>, records: &[&Record]) -> Vec<(Point, Visit)> {
         }
         let slots = sample.lvalues.into_iter().enumerate().filter_map(|(i, lvalue)| {
             let values = first.get(&i).filter(|values| seen.iter().all(|(_, other)| other.get(&i) == Some(values)))?;
-            let values = values.iter().map(|&v| if lvalue.ty.signed { i128::from(v) } else { i128::from(v as u64) });
-            Some(Slot {
-                path: lvalue.path,
-                ty: lvalue.ty,
-                width: lvalue.width,
-                access: lvalue.access,
-                reach: lvalue.reach,
-                values: values.collect(),
-            })
+            let values = values.numbers(lvalue.ty.signed)?;
+            Some(Slot { path: lvalue.path, ty: lvalue.ty, width: lvalue.width, access: lvalue.access, reach: lvalue.reach, values })
         });
         (sample.point, Visit::Reached(*hits, Env { slots: slots.collect() }))
     };

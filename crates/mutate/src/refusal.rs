@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use trueline_ctree::{DeclId, DeclKind, NodeId, NodeKind, ParseError, Span, Unit, tokens};
+use trueline_model::Program;
 use trueline_toolchain::{BuildError, JobError, ToolError};
 
 /// Why a program is not mutated.
@@ -37,6 +38,14 @@ pub enum MutateError {
     /// A process could not be run.
     #[error(transparent)]
     Job(#[from] JobError),
+    /// A variant does not do what its seed does: the mutation is at fault, not a compiler.
+    #[error("{name} does not do what its seed does when both are profiled: the mutation is at fault")]
+    Unequal {
+        /// The variant's file name.
+        name: String,
+        /// The variant.
+        program: Box<Program>,
+    },
     /// A file could not be written.
     #[error("cannot write {path}: {source}", path = path.display())]
     Io {
@@ -52,7 +61,7 @@ impl MutateError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Job(_) | Self::Io { .. } | Self::Build(BuildError::Job(_) | BuildError::Starved { .. }) => true,
-            Self::Refused(_) | Self::Parse(_) | Self::Tool(_) | Self::NoSanitizer(_) | Self::Build(_) => false,
+            Self::Refused(_) | Self::Parse(_) | Self::Tool(_) | Self::NoSanitizer(_) | Self::Build(_) | Self::Unequal { .. } => false,
         }
     }
 }

@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt::Write;
 use trueline_ctree::{BinaryOp, IntType, UnaryOp};
 use trueline_model::{Language, OptLevel};
-use trueline_mutate::{Env, Expr, MutationDice, Slot, Value, binary, convert, syn_expr, syn_pred, unary};
+use trueline_mutate::{Env, Expr, MutationDice, Numbers, Progression, Slot, Value, binary, convert, syn_expr, syn_pred, unary};
 use trueline_toolchain::{CompileRequest, DebugInfo, Job, Limits, Scratch, find_compiler};
 
 /// One computation: its text in C, and what we say it is.
@@ -140,30 +140,55 @@ fn what_we_call_undefined_ubsan_calls_undefined() {
     assert_eq!(reports, count, "{printed}");
 }
 
-/// An environment of variables with one to three values each, and a C function that visits them all.
+/// An environment of variables with one to three values each, one of which may be a counter with more than can be listed.
 fn any_env() -> impl Strategy<Value = Env> {
     let slot = (any_type(), prop::collection::btree_set(any_number(), 1..4));
-    prop::collection::vec(slot, 1..6).prop_map(|slots| Env {
-        slots: slots
-            .into_iter()
-            .enumerate()
-            .map(|(i, (ty, numbers))| Slot {
-                path: format!("v{i}"),
-                ty,
-                width: None,
-                access: trueline_ctree::Access::ReadWrite,
-                reach: trueline_ctree::Reach::Local,
-                values: numbers.into_iter().map(|n| Value::new(ty, n).n).collect(),
-            })
-            .collect(),
+    let counter = prop::option::of((any_type(), -40i128..40, 65i128..90, 1i128..7));
+    (prop::collection::vec(slot, 1..5), counter).prop_map(|(slots, counter)| {
+        let few = slots.into_iter().map(|(ty, numbers)| (ty, numbers.into_iter().map(|n| Value::new(ty, n).n).collect()));
+        let many = counter.map(|(ty, low, count, step)| {
+            let low = if ty.signed { low } else { low.abs() };
+            (ty, Numbers::spaced(Progression::new(low, low + (count - 1) * step, step)))
+        });
+        // A small type does not hold all of a counter.
+        let many = many.filter(|(ty, all)| ty.bits() > 8 && all.listed().is_none());
+        let slots = few.chain(many).enumerate().map(|(i, (ty, values))| Slot {
+            path: format!("v{i}"),
+            ty,
+            width: None,
+            access: trueline_ctree::Access::ReadWrite,
+            reach: trueline_ctree::Reach::Local,
+            values,
+        });
+        Env { slots: slots.collect() }
     })
+}
+
+/// Each number of a set.
+fn each(numbers: &Numbers) -> Vec<i128> {
+    match numbers {
+        Numbers::Listed(all) => all.iter().copied().collect(),
+        Numbers::Spaced(all) => (0..=(all.high - all.low) / all.step).map(|k| all.low + k * all.step).collect(),
+    }
+}
+
+/// A condition of C that says whether `x` is among them.
+fn membership(numbers: &Numbers, ty: IntType) -> String {
+    let literal = |n: i128| format!("({})0x{:x}ULL", ty.name(), n as u64);
+    match numbers {
+        Numbers::Listed(all) => all.iter().map(|n| format!("x == {}", literal(*n))).collect::<Vec<_>>().join(" || "),
+        Numbers::Spaced(Progression { low, high, step }) => {
+            let (low, high) = (literal(*low), literal(*high));
+            format!("x >= {low} && x <= {high} && ((__int128)x - (__int128){low}) % (__int128)0x{step:x}ULL == 0")
+        }
+    }
 }
 
 /// Loops over every state of an environment around a statement.
 fn for_all_states(env: &Env, statement: &str) -> String {
     let mut open = String::new();
     for slot in &env.slots {
-        let values: Vec<String> = slot.values.iter().map(|n| format!("({})0x{:x}ULL", slot.ty.name(), *n as u64)).collect();
+        let values: Vec<String> = each(&slot.values).iter().map(|n| format!("({})0x{:x}ULL", slot.ty.name(), *n as u64)).collect();
         write!(
             open,
             "{{ static const {} t_{}[] = {{ {} }}; for (unsigned i_{} = 0; i_{} < {}; i_{}++) {{ volatile {} {} = t_{}[i_{}]; ",
@@ -190,16 +215,18 @@ fn synthesized_expressions_and_predicates_have_the_values_we_computed() {
     let mut text = "extern int printf(const char *, ...);\n".to_owned();
     let count = 200;
     let mut sources = Vec::new();
+    let mut intervals = 0;
     for i in 0..count {
         let env = any_env().new_tree(&mut runner).unwrap().current();
         let mut dice = MutationDice::new(i, 0);
         let (expr, values): (Expr, _) = syn_expr(&env, &mut dice);
-        let fits: Vec<String> = values.numbers.iter().map(|n| format!("x == ({})0x{:x}ULL", values.ty.name(), *n as u64)).collect();
+        intervals += usize::from(values.numbers.listed().is_none());
+        let fits = membership(&values.numbers, values.ty);
         let (yes, no) = (syn_pred(&env, true, 2, &mut dice), syn_pred(&env, false, 2, &mut dice));
         let check = format!(
             "{} x = {expr}; if (!({})) printf(\"{i} value\\n\"); if (!({yes})) printf(\"{i} true\\n\"); if ({no}) printf(\"{i} false\\n\");",
             values.ty.name(),
-            fits.join(" || ")
+            fits
         );
         sources.push(check.clone());
         writeln!(text, "static void c{i}(void) {{ {} }}", for_all_states(&env, &check)).unwrap();
@@ -209,6 +236,7 @@ fn synthesized_expressions_and_predicates_have_the_values_we_computed() {
         writeln!(text, "  c{i}();").unwrap();
     }
     text.push_str("  printf(\"done\\n\");\n  return 0;\n}\n");
+    assert!(intervals > 10, "only {intervals} expressions have values that are not listed");
     for (compiler, flags) in [("gcc", &[] as &[&str]), ("clang-16", &["-fsanitize=undefined"])] {
         let Some(printed) = output(&text, compiler, flags) else { continue };
         let first = printed.split(' ').next().and_then(|n| n.parse::<usize>().ok()).and_then(|i| sources.get(i));

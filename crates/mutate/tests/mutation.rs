@@ -63,7 +63,8 @@ fn figure_1_is_profiled_as_the_paper_says() {
     let (_, visit) = made.profile.visits.iter().find(|(p, _)| p.span.start == inner).unwrap();
     let Visit::Reached(hits, env) = visit else { panic!("the inner body runs") };
     assert_eq!(*hits, 6);
-    let values = |path: &str| env.slots.iter().find(|s| s.path == path).map(|s| s.values.iter().copied().collect::<Vec<_>>());
+    let values =
+        |path: &str| env.slots.iter().find(|s| s.path == path).map(|s| s.values.listed().unwrap().iter().copied().collect::<Vec<_>>());
     assert_eq!(values("a"), Some(vec![0]));
     assert_eq!(values("b"), Some(vec![-1]));
     assert_eq!(values("c"), Some(vec![65535]));
@@ -278,8 +279,7 @@ int main(void) {
     }
     let seed = program("order.c", ORDER);
     let made = mutator.variants(&seed, 1, 1).unwrap();
-    let inside =
-        |visit: &Visit| matches!(visit, Visit::Reached(_, env) if env.slots.iter().any(|s| s.path == "h" && s.values.contains(&5)));
+    let inside = |visit: &Visit| matches!(visit, Visit::Reached(_, env) if env.slots.iter().any(|s| s.path == "h" && s.values.contains(5)));
     let (_, visit) = made.profile.visits.iter().find(|(_, visit)| inside(visit)).expect("a point in `look`");
     let Visit::Reached(_, env) = visit else { unreachable!() };
     let known: Vec<&str> = env.slots.iter().map(|s| s.path.as_str()).collect();
@@ -376,4 +376,56 @@ fn a_minimal_set_keeps_only_the_insertions_that_matter() {
     assert_eq!(minimal.variant.insertions.len(), 2, "{} of {}", minimal.variant.insertions.len(), last.insertions.len());
     assert_eq!(minimal.strategies.into_iter().collect::<Vec<_>>(), [Strategy::Tcb]);
     check(&minimal.variant);
+}
+
+/// A loop that is long, and one that counts in threes.
+const COUNTERS: &str = "extern int printf(const char *, ...);
+unsigned total;
+int main(void) {
+    int i, j;
+    for (i = 0; i < 3000; i += 3) {
+        total += i;
+        for (j = 10; j > -20; j--)
+            total ^= j;
+    }
+    printf(\"%u\\n\", total);
+    return 0;
+}
+";
+
+#[test]
+fn counters_of_long_loops_are_known_as_intervals_with_their_step() {
+    let Some(mutator) = mutator() else { return };
+    let made = mutator.variants(&program("counters.c", COUNTERS), 12, 1).unwrap();
+    let body = COUNTERS.find("total += i").unwrap();
+    let (_, visit) = made.profile.visits.iter().find(|(p, _)| p.span.start == body).unwrap();
+    let Visit::Reached(hits, env) = visit else { panic!("the body runs") };
+    assert_eq!(*hits, 1000);
+    let i = &env.slots.iter().find(|s| s.path == "i").unwrap().values;
+    assert_eq!(i.hull(), trueline_mutate::Progression::new(0, 2997, 3));
+    assert!(!i.contains(1000));
+    // Insertions in the loop rest on them, and every variant still prints what the program prints.
+    let names_i = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "i");
+    let mentions = |v: &Variant| v.insertions.iter().any(|n| n.line == 6 && names_i(&n.text));
+    assert!(made.variants.iter().any(mentions));
+    made.variants.iter().for_each(check);
+}
+
+#[test]
+fn the_last_variant_of_a_generation_is_profiled_again_and_insertions_nest() {
+    let options = Options { generation: 2, chain: 6, sampling: 0.6, ..Options::default() };
+    let Ok(mutator) = Mutator::new(options) else { return println!("skipped: no clang with MemorySanitizer") };
+    let seed = program("counters.c", COUNTERS);
+    let made = mutator.variants(&seed, 8, 3).unwrap();
+    let names: Vec<&str> = made.variants.iter().map(|v| v.program.name.as_str()).collect();
+    assert_eq!(names[..3], ["counters-v000.c", "counters-v001.c", "counters-v002.c"]);
+    // Chains of six: the seventh starts at the seed again.
+    let parents: Vec<bool> = made.variants.iter().map(|v| v.seed.source == COUNTERS).collect();
+    assert_eq!(parents, [true, true, false, false, false, false, true, true]);
+    assert_eq!(made.variants[3].seed.source, made.variants[1].program.source);
+    // Something stands inside what an earlier generation put in: its statement is none of the seed's.
+    let nested =
+        |v: &Variant| v.insertions.iter().any(|i| !COUNTERS.contains(v.seed.source[i.span.start..i.span.end].lines().next().unwrap_or("")));
+    assert!(made.variants[2..6].iter().any(nested));
+    made.variants.iter().for_each(check);
 }

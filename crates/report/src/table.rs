@@ -47,7 +47,7 @@ pub fn table_of(store: &Store) -> Result<Table, StoreError> {
 
 fn build(counts: &[LevelCount]) -> Table {
     let mut columns: Vec<String> = ALWAYS.iter().map(|i| i.name().to_owned()).collect();
-    let rest = Invariant::ALL.iter().map(|i| i.name()).chain(["crash", "hang", "wrong-code"]);
+    let rest = Invariant::ALL.iter().map(|i| i.name()).chain(["crash", "hang", "wrong-code", "explosion"]);
     for kind in rest {
         if !columns.iter().any(|c| c == kind) && counts.iter().any(|c| c.kind == kind) {
             columns.push(kind.to_owned());

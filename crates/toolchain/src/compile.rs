@@ -72,6 +72,8 @@ pub struct Build {
     pub command: String,
     /// CPU time it took.
     pub cpu: Duration,
+    /// Largest resident set of the compiler in bytes.
+    pub max_rss: u64,
     /// What the compiler printed on standard error (pass bisection reads it).
     pub stderr: String,
 }
@@ -171,17 +173,18 @@ impl Compiler {
         let job = self.compile_job(request)?;
         let command = job.command_line();
         if link::is_direct(self, request)
-            && let Some((stderr, cpu)) = self.compile_and_link(request)?
+            && let Some(half) = self.compile_and_link(request)?
         {
-            return Ok(Build { binary: request.output.clone(), command, cpu, stderr });
+            return Ok(Build { command, ..half });
         }
         let outcome = job.run()?;
         self.judge(request, &outcome)?;
-        Ok(Build { binary: request.output.clone(), command, cpu: outcome.cpu, stderr: outcome.stderr_text() })
+        let stderr = outcome.stderr_text();
+        Ok(Build { binary: request.output.clone(), command, cpu: outcome.cpu, max_rss: outcome.max_rss, stderr })
     }
 
-    /// Compiles to an object and runs the linker itself; `None` when the link is the driver's to make, or to explain.
-    fn compile_and_link(&self, request: &CompileRequest) -> Result<Option<(String, Duration)>, BuildError> {
+    /// Compiles to an object and runs the linker itself, in commands that nobody would type; `None` when the link is the driver's to make, or to explain.
+    fn compile_and_link(&self, request: &CompileRequest) -> Result<Option<Build>, BuildError> {
         let mut name = request.output.clone().into_os_string();
         name.push(".o");
         let half = CompileRequest { output: name.into(), ..request.clone() }.flags(["-c"]);
@@ -194,7 +197,13 @@ impl Compiler {
         // Nobody needs it any more; a directory that is removed later takes it along if this fails.
         let _ = std::fs::remove_file(&half.output);
         let done = linked.filter(|linked| linked.success() && request.output.exists());
-        Ok(done.map(|linked| (outcome.stderr_text(), outcome.cpu + linked.cpu)))
+        Ok(done.map(|linked| Build {
+            binary: request.output.clone(),
+            command: String::new(),
+            cpu: outcome.cpu + linked.cpu,
+            max_rss: outcome.max_rss.max(linked.max_rss),
+            stderr: outcome.stderr_text(),
+        }))
     }
 
     /// What went wrong with a compilation, if something did.
@@ -267,12 +276,37 @@ pub fn crash_message(stderr: &str, exit: Exit) -> Option<String> {
     ];
     let line = stderr.lines().find(|line| SIGNS.iter().any(|sign| line.contains(sign)));
     match (line, exit) {
+        // Clang asks for a report whatever happened; where it crashed stands in its stack.
+        (Some(line), _) if line.contains("PLEASE submit") => {
+            let place = crash_place(stderr);
+            Some(if place.is_empty() { line.trim().to_owned() } else { format!("clang crashed in {place}") })
+        }
         (Some(line), _) => Some(line.trim().to_owned()),
         // Not of its own making: see `starvation`.
         (None, Exit::Signal(libc::SIGXFSZ | libc::SIGTERM | libc::SIGINT | libc::SIGHUP)) => None,
         (None, Exit::Signal(signal)) => Some(format!("ended by signal {signal}")),
         (None, _) => None,
     }
+}
+
+/// The innermost function of clang's stack that is not about crashing, and the pass that ran, as far as it prints them.
+fn crash_place(stderr: &str) -> String {
+    const ABOUT_CRASHING: [&str; 8] =
+        ["PrintStackTrace", "RunSignalHandlers", "SignalHandler", "CrashRecovery", "HandleCrash", "raise", "abort", "__restore_rt"];
+    let function_of = |line: &str| {
+        let frame = line.trim_start().strip_prefix('#')?;
+        let (_, symbol) = frame.split_once(" 0x")?.1.split_once(' ')?;
+        let name = symbol.split(['(', '+']).next()?.trim();
+        let is_place = !name.is_empty() && !name.starts_with('/') && !ABOUT_CRASHING.iter().any(|word| name.contains(word));
+        is_place.then(|| name.to_owned())
+    };
+    let pass_of = |line: &str| {
+        let rest = line.split_once("Running pass ")?.1;
+        let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+        rest[1..].split(quote).next().map(|pass| format!("pass {}", pass.split('<').next().unwrap_or(pass)))
+    };
+    let parts = [stderr.lines().find_map(function_of), stderr.lines().filter_map(pass_of).next_back()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -325,5 +359,15 @@ mod tests {
         assert_eq!(crash_message(ice, Exit::Code(1)).as_deref(), Some(ice.trim()));
         assert_eq!(crash_message("a.c:1:2: error: no", Exit::Code(1)), None);
         assert_eq!(crash_message("", Exit::Signal(11)).as_deref(), Some("ended by signal 11"));
+        let clang = "PLEASE submit a bug report to https://github.com/llvm/llvm-project/issues/ and include the crash backtrace.\n\
+                     Stack dump:\n0.\tProgram arguments: clang -O2 a.c\n1.\t<eof> parser at end of file\n2.\tOptimizer\n\
+                     3.\tRunning pass \"function<eager-inv>(loop-vectorize)\" on module \"a.c\"\n\
+                     4.\tRunning pass \"loop-vectorize<no-interleave>\" on function \"main\"\n \
+                     #0 0x00007f3a llvm::sys::PrintStackTrace(llvm::raw_ostream&, int) (/usr/lib/libLLVM.so.1+0x1)\n \
+                     #1 0x00007f3b llvm::sys::RunSignalHandlers() (/usr/lib/libLLVM.so.1+0x2)\n \
+                     #2 0x00007f3c (/lib/libc.so.6+0x3)\n \
+                     #3 0x00007f3d llvm::VPlan::execute(llvm::VPTransformState*) (/usr/lib/libLLVM.so.1+0x4)\n";
+        let told = crash_message(clang, Exit::Code(1)).unwrap();
+        assert_eq!(told, "clang crashed in llvm::VPlan::execute, pass loop-vectorize");
     }
 }

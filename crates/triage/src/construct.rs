@@ -69,7 +69,7 @@ impl Construct {
         match fault {
             Fault::Violation(violation) => self.message.is_none() && self.fits_violation(violation, program),
             Fault::Crash { message } => self.is_of_crash() && self.message.as_ref().is_some_and(|part| message.contains(part)),
-            Fault::Hang { .. } | Fault::WrongCode { .. } => self.is_empty(),
+            Fault::Hang { .. } | Fault::WrongCode { .. } | Fault::Explosion { .. } => self.is_empty(),
         }
     }
 

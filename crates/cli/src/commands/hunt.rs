@@ -11,7 +11,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use trueline_campaign::{Confirm, Minimize, Plan, Reporter, Seeds, Shard, Silent, Totals, Validation};
+use trueline_campaign::{CampaignError, Confirm, Minimize, Oracle, Plan, Reporter, Seeds, Shard, Silent, Totals, Validation};
 use trueline_generate::SourceSpec;
 use trueline_model::{CompilerKind, EngineKind, Invariant, OptLevel, Policy};
 use trueline_store::Store;
@@ -69,9 +69,15 @@ pub struct Args {
     /// When programs pass the validity filter: on-finding, every or none.
     #[arg(long, default_value = "on-finding")]
     validate: Validation,
-    /// Variants per program that mean the same (live-code mutation); C only.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    mutate: u32,
+    /// What builds are judged by: debug (debug information), wrong-code (what programs print and what compiling costs;
+    /// nothing is traced) or both (programs too long to be traced are judged by their code).
+    #[arg(long, default_value = "both")]
+    oracle: Oracle,
+    /// Variants per program that mean the same (live-code mutation); C only. [default: 0, with --oracle wrong-code 10]
+    #[arg(long, value_name = "N")]
+    mutate: Option<u32>,
+    #[command(flatten)]
+    mutation: mutation::MutationFlags,
     /// Which findings on variants are reduced to the insertions they need: distinct (the first of each class) or none.
     #[arg(long, default_value = "distinct")]
     minimize: Minimize,
@@ -87,6 +93,9 @@ pub struct Args {
     #[command(flatten)]
     cluster: slurm::Flags,
 }
+
+/// Variants per program of a hunt for wrong code: a chain of the paper's length.
+const WRONG_CODE_VARIANTS: u32 = 10;
 
 /// Set by the first Ctrl-C; the second one ends the process at once.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -115,11 +124,28 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     } else {
         Box::new(Silent)
     };
-    let mutator = if args.mutate > 0 { Some(mutation::LiveCode::new()?) } else { None };
+    let mutator = if plan.mutants > 0 { Some(mutation::LiveCode::new(&args.mutation, plan.oracle)?) } else { None };
     let mutate = mutator.as_ref().map(|m| m as &dyn trueline_campaign::Mutate);
-    let totals = trueline_campaign::run(&plan, &*source, &store, mutate, &*reporter, &STOP)?;
+    let ended = trueline_campaign::run(&plan, &*source, &store, mutate, &*reporter, &STOP);
     drop(reporter);
+    let totals = ended.map_err(|error| keep_bad_mutation(error, &args.db))?;
     conclude(&args, &store, &totals)
+}
+
+/// Writes the variant that shows a fault of the mutation, and its seed, beside the database.
+fn keep_bad_mutation(error: CampaignError, db: &std::path::Path) -> anyhow::Error {
+    let CampaignError::BadMutation { program, seed } = &error else { return error.into() };
+    let dir = beside(db, "bad-mutation");
+    let write = || -> std::io::Result<()> {
+        std::fs::create_dir_all(&dir)?;
+        std::fs::write(dir.join(&seed.name), &seed.source)?;
+        std::fs::write(dir.join(&program.name), &program.source)
+    };
+    let kept = match write() {
+        Ok(()) => format!("both are in {}; this is a bug in trueline, please report it with them", dir.display()),
+        Err(e) => format!("they could not be written to {}: {e}", dir.display()),
+    };
+    anyhow::Error::from(error).context(kept)
 }
 
 /// Prints the table and writes the report.
@@ -159,8 +185,13 @@ fn run_on_slurm(args: &Args) -> anyhow::Result<Ending> {
 
 /// The report of `hunt.db` is in `hunt-report/`.
 pub fn report_dir(db: &std::path::Path) -> PathBuf {
+    beside(db, "report")
+}
+
+/// A path beside a database, named after it.
+fn beside(db: &std::path::Path, what: &str) -> PathBuf {
     let stem = db.file_stem().map_or_else(|| "hunt".into(), |s| s.to_string_lossy().into_owned());
-    db.with_file_name(format!("{stem}-report"))
+    db.with_file_name(format!("{stem}-{what}"))
 }
 
 fn plan_of(args: &Args) -> anyhow::Result<Plan> {
@@ -192,7 +223,8 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
     plan.policy = args.policy;
     plan.confirm = args.confirm;
     plan.validation = args.validate;
-    plan.mutants = args.mutate;
+    plan.oracle = args.oracle;
+    plan.mutants = args.mutate.unwrap_or(if args.oracle == Oracle::WrongCode { WRONG_CODE_VARIANTS } else { 0 });
     plan.minimize = args.minimize;
     plan.max_steps = args.max_steps;
     plan.cflags.clone_from(&args.cflags);

@@ -38,6 +38,9 @@ pub struct Args {
     /// Variants build on one another up to this many, then start at the seed again.
     #[arg(long, value_name = "N", default_value_t = 10)]
     chain: usize,
+    /// Variants that rest on one profile; then the last one is profiled again and insertions nest. [default: no limit]
+    #[arg(long, value_name = "N")]
+    generation: Option<usize>,
     /// Flag for every compilation of the program (repeatable).
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     cflags: Vec<String>,
@@ -93,6 +96,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         sampling: args.sampling,
         most_points: args.most_points.unwrap_or(usize::MAX),
         chain: args.chain,
+        generation: args.generation.unwrap_or(usize::MAX),
         profiler: args.profiler.clone(),
         ..Options::default()
     };

@@ -49,6 +49,10 @@ pub(super) fn script(draft: &Draft<'_>) -> String {
                  [ $? -ge 124 ] && echo \"$CC says: nothing for {seconds} s. The fault shows.\"\n"
             );
         }
+        Fault::Explosion { resource, used, neighbour } => {
+            let (used, neighbour) = (quote(resource.amount(*used)), quote(resource.amount(*neighbour)));
+            let _ = write!(script, "echo expected: {neighbour}, found: {used}\nTIMEFORMAT='%U s of CPU time'\ntime {compile}\n");
+        }
         Fault::WrongCode { .. } => {
             let reference = flags(draft).replacen(draft.opt.flag(), "-O0", 1);
             let _ = write!(

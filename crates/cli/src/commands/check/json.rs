@@ -115,7 +115,7 @@ pub fn kind_of(error: &CheckError) -> &'static str {
         CheckError::CompilerHung { .. } => "compiler-hung",
         CheckError::WrongCode { .. } => "wrong-code",
         CheckError::Build(_) => "not-compiled",
-        CheckError::BadProgram { .. } => "bad-program",
+        CheckError::BadProgram { .. } | CheckError::TooLong { .. } => "bad-program",
         CheckError::BadBinary { .. } => "bad-binary",
         CheckError::NothingChecked { .. } => "nothing-checked",
         _ => "failed",
