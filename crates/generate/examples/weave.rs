@@ -1,23 +1,31 @@
-//! Prints the program of a seed: `cargo run -p trueline-generate --example weave -- SEED [c|rust]`.
-//! With a second number, writes the programs of that many seeds into a directory: `SEED rust COUNT DIR`.
+//! Prints the program of a seed: `cargo run -p trueline-generate --example weave -- SEED [c|rust]`, of the
+//! wide generator with `wide-c`, `wide-c++` or `wide-rust`. With a second number, writes the programs of
+//! that many seeds into a directory: `SEED rust COUNT DIR`.
 
 use std::path::Path;
-use trueline_generate::weave;
+use trueline_generate::{weave, weave_wide, weave_wide_cpp};
 use trueline_model::Language;
 
 fn main() -> std::io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let seed: u64 = args.first().and_then(|a| a.parse().ok()).unwrap_or(1);
-    let language = if args.get(1).is_some_and(|a| a == "rust") { Language::Rust } else { Language::C };
+    let kind = args.get(1).map_or("c", String::as_str);
+    let program = |seed| match kind {
+        "rust" => (weave(seed, Language::Rust).source, "rs"),
+        "wide-c" => (weave_wide(seed, Language::C).source, "c"),
+        "wide-c++" => (weave_wide_cpp(seed), "cpp"),
+        "wide-rust" => (weave_wide(seed, Language::Rust).source, "rs"),
+        _ => (weave(seed, Language::C).source, "c"),
+    };
     match (args.get(2).and_then(|a| a.parse::<u64>().ok()), args.get(3)) {
         (Some(count), Some(dir)) => {
             std::fs::create_dir_all(dir)?;
             for seed in seed..seed + count {
-                let program = weave(seed, language);
-                std::fs::write(Path::new(dir).join(&program.name), &program.source)?;
+                let (text, extension) = program(seed);
+                std::fs::write(Path::new(dir).join(format!("weave-{seed}.{extension}")), text)?;
             }
         }
-        _ => print!("{}", weave(seed, language).source),
+        _ => print!("{}", program(seed).0),
     }
     Ok(())
 }

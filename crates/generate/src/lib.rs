@@ -16,5 +16,5 @@ mod yarpgen;
 pub use corpus::Corpus;
 pub use csmith::{Csmith, CsmithOptions};
 pub use filter::{Filter, Rejection, lints_of};
-pub use source::{Source, SourceError, SourceSpec, Weave};
-pub use weave::{Dice, weave};
+pub use source::{Source, SourceError, SourceSpec, Weave, WideWeave};
+pub use weave::{Dice, weave, weave_wide, weave_wide_cpp};

@@ -98,11 +98,35 @@ impl Source for Weave {
     }
 }
 
+/// The generator that is part of this binary, with all that each language has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WideWeave;
+
+impl Source for WideWeave {
+    fn name(&self) -> String {
+        "weave:wide".to_owned()
+    }
+
+    fn program(&self, seed: u64, language: Language) -> Result<Option<Program>, SourceError> {
+        Ok(Some(crate::weave_wide(seed, language)))
+    }
+
+    fn has(&self, _seed: u64, _language: Language) -> bool {
+        true
+    }
+
+    fn trusted(&self) -> bool {
+        true
+    }
+}
+
 /// Which source, as a user writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceSpec {
-    /// `weave`, the generator of this project.
+    /// `weave`, the generator of this project: what C and Rust have in common.
     Weave,
+    /// `weave:wide`, the same with what each language has of its own.
+    WideWeave,
     /// `csmith`, with options bounded so that traces are short.
     Csmith,
     /// `csmith-default`: csmith as it comes, for comparison.
@@ -118,6 +142,7 @@ impl SourceSpec {
     pub fn open(&self) -> Result<Box<dyn Source>, SourceError> {
         Ok(match self {
             Self::Weave => Box::new(Weave),
+            Self::WideWeave => Box::new(WideWeave),
             Self::Csmith => Box::new(Csmith::new(CsmithOptions::Bounded)?),
             Self::CsmithDefault => Box::new(Csmith::new(CsmithOptions::Default)?),
             Self::Yarpgen => Box::new(Yarpgen::new()?),
@@ -130,6 +155,7 @@ impl fmt::Display for SourceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Weave => f.write_str("weave"),
+            Self::WideWeave => f.write_str("weave:wide"),
             Self::Csmith => f.write_str("csmith"),
             Self::CsmithDefault => f.write_str("csmith-default"),
             Self::Yarpgen => f.write_str("yarpgen"),
@@ -144,12 +170,13 @@ impl FromStr for SourceSpec {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "weave" => Ok(Self::Weave),
+            "weave:wide" => Ok(Self::WideWeave),
             "csmith" => Ok(Self::Csmith),
             "csmith-default" => Ok(Self::CsmithDefault),
             "yarpgen" => Ok(Self::Yarpgen),
             _ => match text.strip_prefix("corpus:") {
                 Some(dir) if !dir.is_empty() => Ok(Self::Corpus(PathBuf::from(dir))),
-                _ => Err(format!("unknown generator `{text}`; use weave, csmith, csmith-default, yarpgen or corpus:DIR")),
+                _ => Err(format!("unknown generator `{text}`; use weave, weave:wide, csmith, csmith-default, yarpgen or corpus:DIR")),
             },
         }
     }
@@ -161,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_source_reads_back_as_it_is_written() {
-        for text in ["weave", "csmith", "csmith-default", "yarpgen", "corpus:some/dir"] {
+        for text in ["weave", "weave:wide", "csmith", "csmith-default", "yarpgen", "corpus:some/dir"] {
             assert_eq!(text.parse::<SourceSpec>().unwrap().to_string(), text);
         }
         assert!("corpus:".parse::<SourceSpec>().is_err());

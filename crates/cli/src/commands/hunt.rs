@@ -29,7 +29,7 @@ pub struct Args {
     /// A flag for every compilation; may be repeated.
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     cflags: Vec<String>,
-    /// Where programs come from: weave, csmith, csmith-default, yarpgen or corpus:DIR.
+    /// Where programs come from: weave, weave:wide, csmith, csmith-default, yarpgen or corpus:DIR.
     #[arg(long, default_value = "weave")]
     generator: SourceSpec,
     /// Which programs: 1..200, or 1.. for no end.

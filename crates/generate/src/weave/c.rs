@@ -1,16 +1,20 @@
 //! The model as C, one statement per line.
 
 use super::model::{
-    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Global, Init, Inlining, Linkage, Module, Scalar, Stmt, TernaryLayout, UnOp, VarPlace,
-    WovenFunction, WovenType, WovenWord,
+    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Global, Init, Inlining, Linkage, Module, Piece, Scalar, Stmt, TernaryLayout, UnOp,
+    VarPlace, WovenFunction, WovenType, WovenWord,
 };
+use super::native::{Tongue, closes, opens};
 use std::fmt::Write;
 
 /// Writes the whole program. `printf` is declared by hand: parsing `stdio.h` would be a third of the
 /// compile time of a program this small.
-pub fn write(module: &Module) -> String {
-    let mut w = WeaveWriter { out: String::new(), indent: 0, module };
-    w.line("int printf(const char *, ...);");
+pub fn write(module: &Module, tongue: Tongue) -> String {
+    let mut w = WeaveWriter { out: String::new(), indent: 0, module, tongue };
+    w.line(&format!("{}int printf(const char *, ...);", tongue.c_linkage()));
+    for line in &module.preamble {
+        w.line(line);
+    }
     for s in &module.structs {
         w.line(&format!("struct {} {{", s.name));
         for (name, scalar) in &s.fields {
@@ -21,14 +25,19 @@ pub fn write(module: &Module) -> String {
     for global in &module.globals {
         w.global(global);
     }
-    for function in &module.functions {
+    for (index, function) in module.functions.iter().enumerate() {
+        w.items(index);
         w.function(function);
     }
+    w.items(module.functions.len());
     w.line("int main(void) {");
     w.indent += 1;
     w.block(&module.main);
     if let Some(sum) = &module.checksum {
         w.line(&format!("printf(\"%u\\n\", {sum});"));
+    }
+    for real in &module.reals {
+        w.line(&format!("printf(\"%.17g\\n\", {real});"));
     }
     w.line("return 0;");
     w.indent -= 1;
@@ -36,7 +45,7 @@ pub fn write(module: &Module) -> String {
     w.out
 }
 
-fn scalar_name(scalar: Scalar) -> &'static str {
+pub(super) fn scalar_name(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::I8 => "signed char",
         Scalar::U8 => "unsigned char",
@@ -102,7 +111,7 @@ fn constant(value: i64, word: WovenWord) -> String {
 }
 
 /// An expression as an operand: in parentheses unless it is one token.
-fn operand(e: &Expr) -> String {
+pub(super) fn operand(e: &Expr) -> String {
     match e {
         Expr::Const(..) => expr(e),
         Expr::Load(VarPlace::Deref(_), ..) => format!("({})", expr(e)),
@@ -111,7 +120,7 @@ fn operand(e: &Expr) -> String {
     }
 }
 
-fn expr(e: &Expr) -> String {
+pub(super) fn expr(e: &Expr) -> String {
     match e {
         Expr::Const(value, word) => constant(*value, *word),
         Expr::Load(p, scalar, word) => {
@@ -148,7 +157,7 @@ fn truth(c: &Cond) -> String {
 }
 
 /// A condition in parentheses.
-fn condition(c: &Cond) -> String {
+pub(super) fn condition(c: &Cond) -> String {
     format!("({})", cond(c))
 }
 
@@ -156,6 +165,7 @@ struct WeaveWriter<'m> {
     out: String,
     indent: usize,
     module: &'m Module,
+    tongue: Tongue,
 }
 
 impl WeaveWriter<'_> {
@@ -186,6 +196,7 @@ impl WeaveWriter<'_> {
 
     fn function(&mut self, function: &WovenFunction) {
         let prefix = match function.inlining {
+            Inlining::Free if !function.attributes.is_empty() => function.attributes,
             Inlining::Free => "static ",
             Inlining::Always => "static inline __attribute__((always_inline)) ",
             Inlining::Never => "static __attribute__((noinline)) ",
@@ -249,7 +260,7 @@ impl WeaveWriter<'_> {
                 match init {
                     Init::Value(value) => self.valued(&head, value),
                     Init::Fields(values) => {
-                        let values: Vec<String> = values.iter().map(expr).collect();
+                        let values = self.field_values(*ty, values);
                         self.line(&format!("{head}{{{}}};", values.join(", ")));
                     }
                     Init::Elements(values) => {
@@ -305,6 +316,39 @@ impl WeaveWriter<'_> {
             Stmt::ReturnVar(name) => self.line(&format!("return {name};")),
             Stmt::ReturnCall(call) => self.line(&format!("return {};", self.call(call))),
             Stmt::Scope(body) => self.braced("", body, ""),
+            Stmt::Native(pieces) => self.pieces(pieces),
+        }
+    }
+
+    /// C++ refuses to narrow what braces enclose.
+    fn field_values(&self, ty: WovenType, values: &[Expr]) -> Vec<String> {
+        match (ty, self.tongue) {
+            (WovenType::Struct(id), Tongue::Cxx) => {
+                let fields = self.module.structs[id.0].fields.iter();
+                fields.zip(values).map(|((_, scalar), value)| format!("({}){}", scalar_name(*scalar), operand(value))).collect()
+            }
+            _ => values.iter().map(expr).collect(),
+        }
+    }
+
+    /// The items that stand in front of function `index`.
+    fn items(&mut self, index: usize) {
+        let module = self.module;
+        for item in module.items.iter().filter(|item| item.after == index) {
+            self.pieces(&item.pieces);
+        }
+    }
+
+    fn pieces(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            match piece {
+                Piece::Block(block) => self.block(block),
+                Piece::Line(text) => {
+                    self.indent -= usize::from(closes(text));
+                    self.line(text);
+                    self.indent += usize::from(opens(text));
+                }
+            }
         }
     }
 

@@ -1,20 +1,27 @@
 //! `weave`: closed, deterministic programs without undefined behaviour, aimed at debug information, as C
 //! and as Rust from one model. Same seed, same program, always.
 //!
-//! Deliberately absent: floating point (values must compare as text between engines), heap, threads,
-//! input, and every construct that one of the two languages leaves undefined or unspecified.
+//! `weave:wide` adds idioms that only one language has; see `idiom`. Its programs are other programs, on
+//! streams of their own, so that seeds of `weave` that are stored somewhere keep theirs.
+//!
+//! Deliberately absent: heap, threads, input, and every construct that a language leaves undefined or
+//! unspecified; in the common model also floating point.
 
 mod c;
 mod dice;
 pub use dice::Dice;
 mod expr;
+mod idiom;
 mod model;
+mod native;
 mod rust;
 mod scope;
 mod shape;
 mod stmt;
+mod wide;
 
 use model::{Global, Linkage, Module, Range, Scalar, Struct, WovenType};
+use native::Tongue;
 use scope::{Maker, Mutability, VarInScope};
 use shape::Shape;
 use trueline_model::{Language, Origin, Program};
@@ -41,12 +48,31 @@ pub fn weave(seed: u64, language: Language) -> Program {
     }
 }
 
+/// The wide program of a seed: the same statements between features that one language has of its own.
+pub fn weave_wide(seed: u64, language: Language) -> Program {
+    Program {
+        name: format!("weave-wide-{seed}.{}", language.extension()),
+        language,
+        source: match language {
+            Language::C => wide::source(seed, Tongue::C),
+            Language::Rust => wide::source(seed, Tongue::Rust),
+        },
+        origin: Origin::Generated { generator: "weave:wide".to_owned(), seed },
+        cflags: Vec::new(),
+    }
+}
+
+/// The text of the wide C++ program of a seed.
+pub fn weave_wide_cpp(seed: u64) -> String {
+    wide::source(seed, Tongue::Cxx)
+}
+
 /// Both texts. A module that came out too short or too long is woven again from a derived stream, so
 /// that every seed has a program.
 fn sources(seed: u64) -> (String, String) {
     for attempt in 0u64.. {
         let module = module(seed ^ attempt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let (c, rust) = (c::write(&module), rust::write(&module));
+        let (c, rust) = (c::write(&module, Tongue::C), rust::write(&module));
         if LINES.contains(&c.lines().count()) && LINES.contains(&rust.lines().count()) {
             return (c, rust);
         }
@@ -63,7 +89,7 @@ fn module(seed: u64) -> Module {
         let shape = Shape::ALL[maker.dice.weighted(&[18, 18, 14, 12, 14, 10, 8, 10])];
         maker.function(shape);
     }
-    write_main(&mut maker);
+    write_main(&mut maker, MAIN_COST);
     maker.module
 }
 
@@ -122,8 +148,8 @@ fn push_global(maker: &mut Maker, global: Global) {
     maker.module.globals.push(global);
 }
 
-fn write_main(maker: &mut Maker) {
-    maker.begin(&[], None, MAIN_COST);
+fn write_main(maker: &mut Maker, cost: u64) {
+    maker.begin(&[], None, cost);
     let mut body = Vec::new();
     maker.declare(&mut body);
     for index in 0..maker.signatures.len() {

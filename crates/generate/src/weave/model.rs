@@ -295,6 +295,27 @@ pub enum Stmt {
     ReturnVar(Name),
     ReturnCall(Call),
     Scope(Block),
+    /// What only one language has: lines of its text, with blocks of the model between them.
+    Native(Vec<Piece>),
+}
+
+/// A part of text in one language.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// A line without its indentation: `{` at its end opens a level, `}` at its start closes one.
+    Line(String),
+    /// Statements of the model, one level deeper when the line before opened one.
+    Block(Block),
+}
+
+/// A type or function in the text of one language, written in front of a function of the model.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// How many functions of the model come before it.
+    pub after: usize,
+    pub pieces: Vec<Piece>,
+    /// What `return` in its blocks gives back.
+    pub returns: Option<Scalar>,
 }
 
 /// How hard the compiler is pushed to inline.
@@ -319,6 +340,8 @@ pub struct WovenFunction {
     pub params: Vec<Param>,
     pub returns: Option<WovenType>,
     pub inlining: Inlining,
+    /// Attributes beyond inlining, as the language writes them in front of the function.
+    pub attributes: &'static str,
     pub body: Block,
 }
 
@@ -351,9 +374,14 @@ pub struct Struct {
 /// A whole program; the last function is main's body.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
+    /// Headers and declarations that natives need, in order of first use.
+    pub preamble: Vec<String>,
     pub structs: Vec<Struct>,
     pub globals: Vec<Global>,
     pub functions: Vec<WovenFunction>,
+    pub items: Vec<Item>,
+    /// Global floating-point numbers that main prints, exactly.
+    pub reals: Vec<Name>,
     /// Statements of main; the checksum is printed after them.
     pub main: Block,
     /// The global `U32` that is printed.

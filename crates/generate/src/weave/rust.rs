@@ -4,9 +4,10 @@
 
 use super::c::cmp_text;
 use super::model::{
-    Arg, BinOp, Call, Cond, Expr, Global, Init, Inlining, LabelId, Linkage, Module, Scalar, Stmt, TernaryLayout, UnOp, VarPlace,
+    Arg, BinOp, Call, Cond, Expr, Global, Init, Inlining, LabelId, Linkage, Module, Piece, Scalar, Stmt, TernaryLayout, UnOp, VarPlace,
     WovenFunction, WovenType, WovenWord,
 };
+use super::native::{closes, opens};
 use super::stmt::target_of;
 use std::fmt::Write;
 
@@ -14,6 +15,9 @@ use std::fmt::Write;
 pub fn write(module: &Module) -> String {
     let mut w = WeaveWriter { out: String::new(), indent: 0, module };
     w.line("#![allow(warnings)]");
+    for line in &module.preamble {
+        w.line(line);
+    }
     for s in &module.structs {
         w.line("#[derive(Clone, Copy)]");
         w.line(&format!("struct {} {{", s.name));
@@ -25,9 +29,11 @@ pub fn write(module: &Module) -> String {
     for global in &module.globals {
         w.global(global);
     }
-    for function in &module.functions {
+    for (index, function) in module.functions.iter().enumerate() {
+        w.items(index);
         w.function(function);
     }
+    w.items(module.functions.len());
     w.line("unsafe fn run() {");
     w.indent += 1;
     w.block(&module.main);
@@ -39,11 +45,14 @@ pub fn write(module: &Module) -> String {
         w.line(&format!("    let checksum = unsafe {{ {sum} }};"));
         w.line("    println!(\"{}\", checksum);");
     }
+    for real in &module.reals {
+        w.line(&format!("    println!(\"{{:?}}\", unsafe {{ {real} }});"));
+    }
     w.line("}");
     w.out
 }
 
-fn scalar_name(scalar: Scalar) -> &'static str {
+pub(super) fn scalar_name(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::I8 => "i8",
         Scalar::U8 => "u8",
@@ -81,7 +90,7 @@ fn constant(value: i64, word: WovenWord) -> String {
 }
 
 /// An expression as an operand: always in parentheses unless it is one token.
-fn operand(e: &Expr) -> String {
+pub(super) fn operand(e: &Expr) -> String {
     match e {
         Expr::Const(..) => expr(e),
         Expr::Load(VarPlace::Var(_) | VarPlace::Field(..), scalar, word) if same(*scalar, *word) => expr(e),
@@ -89,7 +98,7 @@ fn operand(e: &Expr) -> String {
     }
 }
 
-fn expr(e: &Expr) -> String {
+pub(super) fn expr(e: &Expr) -> String {
     match e {
         Expr::Const(value, word) => constant(*value, *word),
         Expr::Load(p, scalar, word) if same(*scalar, *word) => place(p),
@@ -119,7 +128,7 @@ fn binary(op: BinOp, a: &str, b: &str, word: WovenWord) -> String {
     if word == WovenWord::U32 && !wrapping.is_empty() { format!("{a}.{wrapping}({b})") } else { format!("{a} {sign} {b}") }
 }
 
-fn cond(c: &Cond) -> String {
+pub(super) fn cond(c: &Cond) -> String {
     match c {
         Cond::Compare(op, a, b) => format!("{} {} {}", operand(a), cmp_text(*op), operand(b)),
         Cond::NonZero(a) => format!("{} != 0", operand(a)),
@@ -130,7 +139,7 @@ fn cond(c: &Cond) -> String {
     }
 }
 
-fn stored(value: &Expr, scalar: Scalar) -> String {
+pub(super) fn stored(value: &Expr, scalar: Scalar) -> String {
     if same(scalar, scalar.word()) { expr(value) } else { format!("({}) as {}", expr(value), scalar_name(scalar)) }
 }
 
@@ -163,6 +172,9 @@ impl WeaveWriter<'_> {
     }
 
     fn function(&mut self, function: &WovenFunction) {
+        if !function.attributes.is_empty() {
+            self.line(function.attributes);
+        }
         match function.inlining {
             Inlining::Free => {}
             Inlining::Always => self.line("#[inline(always)]"),
@@ -291,6 +303,28 @@ impl WeaveWriter<'_> {
             Stmt::ReturnVar(name) => self.line(&format!("return {name};")),
             Stmt::ReturnCall(call) => self.line(&format!("return {};", self.call(call))),
             Stmt::Scope(body) => self.braced("", body, returns, ""),
+            Stmt::Native(pieces) => self.pieces(pieces, returns),
+        }
+    }
+
+    /// The items that stand in front of function `index`.
+    fn items(&mut self, index: usize) {
+        let module = self.module;
+        for item in module.items.iter().filter(|item| item.after == index) {
+            self.pieces(&item.pieces, item.returns);
+        }
+    }
+
+    fn pieces(&mut self, pieces: &[Piece], returns: Option<Scalar>) {
+        for piece in pieces {
+            match piece {
+                Piece::Block(block) => self.body(block, returns),
+                Piece::Line(text) => {
+                    self.indent -= usize::from(closes(text));
+                    self.line(text);
+                    self.indent += usize::from(opens(text));
+                }
+            }
         }
     }
 
@@ -356,6 +390,7 @@ fn uses(block: &[Stmt], wanted: &dyn Fn(&Stmt) -> bool) -> bool {
                 | Stmt::Labelled { body, .. }
                 | Stmt::Scope(body) => uses(body, wanted),
                 Stmt::Switch { arms, default, .. } => arms.iter().any(|(_, b)| uses(b, wanted)) || uses(default, wanted),
+                Stmt::Native(pieces) => pieces.iter().any(|piece| matches!(piece, Piece::Block(b) if uses(b, wanted))),
                 _ => false,
             }
     })

@@ -1,7 +1,9 @@
 //! What is visible where a statement is being written, and how much the program may still cost.
 
 use super::dice::Dice;
+use super::idiom::Idiom;
 use super::model::{BinOp, Call, Expr, LabelId, Module, Name, Param, Range, Scalar, Stmt, VarPlace, WovenFunction, WovenType, WovenWord};
+use super::native::Tongue;
 
 /// Whether the program may assign to a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,10 @@ pub enum Jump {
 
 /// A program in the making.
 pub struct Maker {
+    /// The one language of a wide program, `None` where the model is written in both.
+    pub tongue: Option<Tongue>,
+    /// What this program mixes into its statements, of all that its language has.
+    pub idioms: Vec<Idiom>,
     pub dice: Dice,
     pub module: Module,
     pub signatures: Vec<Signature>,
@@ -63,6 +69,8 @@ pub struct Maker {
 impl Maker {
     pub fn new(seed: u64) -> Self {
         Self {
+            tongue: None,
+            idioms: Vec::new(),
             dice: Dice::new(seed),
             module: Module::default(),
             signatures: Vec::new(),

@@ -10,7 +10,7 @@ use super::scope::{Maker, Mutability, VarInScope};
 use super::stmt::ends_block;
 
 /// Lines one call of a helper may execute at most.
-const HELPER_COST: u64 = 90;
+pub const HELPER_COST: u64 = 90;
 
 /// The shapes, with the optimizations they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Maker {
         }
     }
 
-    fn inlining(&mut self) -> Inlining {
+    pub fn inlining(&mut self) -> Inlining {
         match self.dice.below(10) {
             0..5 => Inlining::Free,
             5..8 => Inlining::Always,
@@ -65,18 +65,18 @@ impl Maker {
         }
     }
 
-    fn scalar_param(&mut self) -> Param {
+    pub fn scalar_param(&mut self) -> Param {
         let (scalar, range) = self.scalar();
         Param { name: self.fresh("p"), ty: WovenType::Scalar(scalar), range }
     }
 
-    fn result(&mut self) -> (Scalar, Range) {
+    pub fn result(&mut self) -> (Scalar, Range) {
         let scalar = *self.dice.pick(&[Scalar::I32, Scalar::I32, Scalar::U8, Scalar::I16, Scalar::U32]);
         (scalar, if scalar == Scalar::I32 { Range::new(-9999, 9999) } else { scalar.range() })
     }
 
     /// A return value made of several variables, so that they stay alive to the end.
-    fn return_mix(&mut self, body: &mut Block, scalar: Scalar, range: Range) {
+    pub fn return_mix(&mut self, body: &mut Block, scalar: Scalar, range: Range) {
         if ends_block(body.last()) {
             return;
         }
@@ -85,13 +85,13 @@ impl Maker {
         body.push(Stmt::Return(Some(value)));
     }
 
-    fn emit(&mut self, prefix: &str, params: Vec<Param>, returns: Option<(WovenType, Range)>, inlining: Inlining, body: Block) {
+    pub fn emit(&mut self, prefix: &str, params: Vec<Param>, returns: Option<(WovenType, Range)>, inlining: Inlining, body: Block) {
         let name = self.fresh(prefix);
         self.emit_named(name, params, returns, inlining, body);
     }
 
     fn emit_named(&mut self, name: Name, params: Vec<Param>, returns: Option<(WovenType, Range)>, inlining: Inlining, body: Block) {
-        let function = WovenFunction { name, params, returns: returns.map(|(ty, _)| ty), inlining, body };
+        let function = WovenFunction { name, params, returns: returns.map(|(ty, _)| ty), inlining, attributes: self.attributes(), body };
         self.finish(function, returns);
     }
 

@@ -8,7 +8,10 @@ use super::model::{
 use super::scope::{Jump, Maker, Mutability, VarInScope};
 
 /// Deepest nesting of blocks; more makes programs long, not interesting.
-const MAX_DEPTH: u32 = 3;
+pub const MAX_DEPTH: u32 = 3;
+
+/// Of a hundred statements of a wide program, how many are idioms of its language.
+const IDIOM_SHARE: usize = 16;
 
 impl Maker {
     /// About `n` statements in a scope of their own.
@@ -36,6 +39,9 @@ impl Maker {
 
     /// Writes one statement, sometimes with a declaration before it.
     pub fn statement(&mut self, out: &mut Block, depth: u32) {
+        if self.tongue.is_some() && self.dice.chance(IDIOM_SHARE) && self.idiom(out, depth) {
+            return;
+        }
         let nest = usize::from(depth < MAX_DEPTH);
         let weights = [
             14,        // declare
@@ -332,7 +338,8 @@ impl Maker {
 
     /// A block whose variable hides one of the same name outside.
     fn shadowing(&mut self, out: &mut Block, depth: u32) {
-        let hidden: Vec<VarInScope> = self.scope.iter().filter(|v| matches!(v.ty, WovenType::Scalar(_))).cloned().collect();
+        let hidden: Vec<VarInScope> =
+            self.scope.iter().filter(|v| matches!(v.ty, WovenType::Scalar(_)) && is_identifier(&v.name)).cloned().collect();
         if hidden.is_empty() {
             return self.declare(out);
         }
@@ -491,6 +498,11 @@ impl Maker {
             },
         }
     }
+}
+
+/// Whether a name can be declared: wide programs also have places such as `s3.m1` in scope.
+fn is_identifier(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// True after a statement that control never passes.
