@@ -254,6 +254,23 @@ fn repair_prints_what_its_schema_says() {
 }
 
 #[test]
+fn same_prints_what_its_schema_says() {
+    if !have(&["gcc-12"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+    for (name, define) in [("one", "-Dtotal=sum"), ("two", "-DN=1")] {
+        std::fs::write(path("p.c"), "int main(void) { volatile int total = 3; return total - 3; }\n").unwrap();
+        let built = Command::new("gcc-12").args(["-O2", "-g", define, &path("p.c"), "-o", &path(name)]).status();
+        assert!(built.unwrap().success());
+    }
+    let document = document(&trueline(&["same", &path("one"), &path("two"), "--json"]));
+    assert!(!document["differences"].as_array().unwrap().is_empty());
+    assert_valid("same", [&document]);
+}
+
+#[test]
 fn mutate_prints_what_its_schema_says() {
     if !have(&["clang-16"]) {
         return;

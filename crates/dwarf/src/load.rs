@@ -25,11 +25,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use trueline_model::FileName;
+use types::Pointees;
 use units::{File, Units, borrow, sections};
 
 /// Which compilation units are read.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
+    /// Really all of them.
+    Everything,
     /// All of them, except a language's own library.
     All,
     /// Those whose line program names one of these files, by base name.
@@ -42,8 +45,17 @@ impl Wanted<'_> {
         if user_files.is_empty() { Wanted::All } else { Wanted::Files(user_files) }
     }
 
+    /// Whether the types that pointers lead to are read as well.
+    fn pointees(self) -> Pointees {
+        match self {
+            Self::Everything => Pointees::Read,
+            Self::All | Self::Files(_) => Pointees::Named,
+        }
+    }
+
     pub(crate) fn accepts(&self, name: &FileName) -> bool {
         match self {
+            Self::Everything => true,
             _ if is_languages_own(name) => false,
             Self::All => true,
             Self::Files(names) => names.iter().any(|n| n == name.base()),
@@ -168,16 +180,17 @@ impl Loading<'_> {
         })?;
         let shared_elf = shared.as_ref().map(|c| parse(&c.data)).transpose()?;
         let shared_sections = shared_elf.as_ref().map(|elf| sections(elf, |id| Some(id.name())));
+        let shared_path = shared.as_ref().map_or(debug_path, |c| &*c.path);
         let own_sections = sections(debug, |id| Some(id.name()));
         let mut dwarf = borrow(&own_sections);
         if let Some(sections) = &shared_sections {
             dwarf.set_sup(borrow(sections));
         }
-        let own = File::new(dwarf).map_err(damaged)?;
+        let own = File::new(debug_path, dwarf).map_err(damaged)?;
         if own.units.is_empty() {
             return Err("it has no compilation unit; compile it with -g".into());
         }
-        let shared = shared_sections.as_ref().map(|s| File::new(borrow(s))).transpose().map_err(damaged)?;
+        let shared = shared_sections.as_ref().map(|s| File::new(shared_path, borrow(s))).transpose().map_err(damaged)?;
 
         let place = FilePlace { base: self.dies, slide };
         let Self { module, files, .. } = self;
@@ -190,6 +203,7 @@ impl Loading<'_> {
         let split = opened.files(&own)?;
         let all = Units::new(place, &own, shared.as_ref(), &split);
         self.dies = all.end();
+        module.info.extend(all.starts().iter().cloned());
         for number in all.numbers().skip(own.units.len()) {
             let unit = &all[number];
             let table = match all.completed_by(number) {
@@ -218,7 +232,7 @@ impl Loading<'_> {
                 files: tables[index].iter().copied().flatten().collect(),
                 rows: first..module.rows.len(),
             });
-            scope::Reader::new(module, &all, body, id, &tables).read().map_err(|e| match e {
+            scope::Reader::new(module, &all, body, id, &tables, self.wanted.pointees()).read().map_err(|e| match e {
                 dies::Damage::Dwarf(e) => damaged(e),
                 dies::Damage::Other(reason) => format!("its debug information is damaged ({reason})"),
             })?;
@@ -249,6 +263,7 @@ fn empty(path: &Path, elf: &object::File<'_>) -> Module {
         code: code(elf, 0).collect(),
         libraries: Vec::new(),
         tls: tls_image(elf),
+        info: Vec::new(),
         function_index: Spans::default(),
         name_index: HashMap::new(),
         block_index: Vec::new(),

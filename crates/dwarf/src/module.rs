@@ -62,6 +62,8 @@ pub struct Module {
     pub libraries: Vec<Library>,
     /// Base address and size of the thread-local image, for `DW_OP_form_tls_address`.
     pub tls: Option<(u64, u64)>,
+    /// The files that hold the entries, each with the number of its first.
+    pub(crate) info: Vec<(usize, PathBuf)>,
     pub(crate) function_index: Spans<FunctionId>,
     pub(crate) name_index: HashMap<Arc<str>, FunctionId>,
     /// One for each function, made when the function is first asked about.
@@ -126,6 +128,12 @@ impl Module {
         &self.files[id.0 as usize]
     }
 
+    /// The file that holds an entry, and the entry's offset there.
+    pub fn place_of(&self, die: usize) -> (&Path, usize) {
+        let after = self.info.partition_point(|f| f.0 <= die);
+        self.info[..after].last().map_or((&*self.path, die), |(start, file)| (&**file, die - start))
+    }
+
     /// The function whose code is at `pc`.
     pub fn function_at(&self, pc: u64) -> Option<FunctionId> {
         self.function_index.at(pc)
@@ -148,9 +156,13 @@ impl Module {
 
     /// The innermost block at `pc`.
     pub fn block_at(&self, pc: u64) -> Option<BlockId> {
-        let function = self.function_at(pc)?;
+        self.function_at(pc).map(|function| self.block_in(function, pc))
+    }
+
+    /// The innermost block of a function at `pc`, which is one of its addresses.
+    pub fn block_in(&self, function: FunctionId, pc: u64) -> BlockId {
         let index = self.block_index[function.0 as usize].get_or_init(|| self.index_blocks(function));
-        Some(index.at(pc).unwrap_or_else(|| self.function(function).block))
+        index.at(pc).unwrap_or_else(|| self.function(function).block)
     }
 
     /// Of the blocks inside one, the first that holds an address is the one it is in.

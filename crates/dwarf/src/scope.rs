@@ -148,6 +148,8 @@ pub struct Block {
     pub vars: Vec<VarId>,
     /// Variables of blocks inside it whose ranges are all empty; no debugger shows them.
     pub gone: Vec<VarId>,
+    /// Its entry, as an offset in .debug_info; none when only the symbol table knows it.
+    pub die: Option<usize>,
 }
 
 impl Block {

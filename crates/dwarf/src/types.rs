@@ -12,6 +12,8 @@ pub struct Type {
     pub size: u64,
     /// The type as the source spells it.
     pub name: Arc<str>,
+    /// What a pointer leads to, where pointees were asked for.
+    pub target: Option<TypeId>,
 }
 
 /// What a type is made of.
@@ -48,8 +50,10 @@ pub enum TypeKind {
 }
 
 /// A member of a structure, union or variant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Field {
+    /// Its name in the source; empty for an unnamed one.
+    pub name: Arc<str>,
     /// The type of its value.
     pub ty: TypeId,
     /// Its first bit, counted from the start of the whole.

@@ -12,6 +12,7 @@ mod reduce;
 mod repair;
 mod repair_check;
 mod report;
+mod same;
 mod schemas;
 mod serve;
 mod toolchains;
@@ -28,6 +29,7 @@ pub enum Command {
     Trace(Box<trace::Args>),
     Hunt(Box<hunt::Args>),
     Mutate(mutate::Args),
+    Same(same::Args),
     Triage(Box<triage::Args>),
     Reduce(Box<reduce::Args>),
     Passes(passes::Args),
@@ -49,6 +51,7 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Doctor(args) => doctor::run(args),
         Command::Manual(args) => manual::run(args),
         Command::Mutate(args) => mutate::run(args),
+        Command::Same(args) => same::run(args),
         Command::Hunt(args) => hunt::run(*args),
         Command::Merge(args) => merge::run(args),
         Command::Report(args) => report::run(args),

@@ -8,7 +8,7 @@ use super::dies::{All, Damage, DieId, attribute, children, die, flag, follow, nu
 use super::lines::FileTable;
 use super::lists::{constant, read_list, read_ranges, with_code};
 use super::names::function_name;
-use super::types::TypeReader;
+use super::types::{Pointees, TypeReader};
 use crate::op::Op;
 use crate::{
     Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, FileId, Function, FunctionId, Location, Module, Presence, UnitId, Var,
@@ -34,8 +34,8 @@ pub(super) struct Reader<'m, 's, 'd, 'a> {
 }
 
 impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
-    pub fn new(module: &'m mut Module, all: All<'s, 'd, 'a>, unit: usize, id: UnitId, tables: &'m [FileTable]) -> Self {
-        Self { module, all, unit, id, tables, types: TypeReader::default(), presence: Presence::Own }
+    pub fn new(module: &'m mut Module, all: All<'s, 'd, 'a>, unit: usize, id: UnitId, tables: &'m [FileTable], pointees: Pointees) -> Self {
+        Self { module, all, unit, id, tables, types: TypeReader::new(pointees), presence: Presence::Own }
     }
 
     pub fn read(&mut self) -> Result<(), Damage> {
@@ -85,7 +85,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             return Ok(());
         }
         let function = FunctionId(self.module.functions.len() as u32);
-        let block = self.push_block(BlockKind::Function, function, None, described);
+        let block = self.push_block(id, BlockKind::Function, function, None, described);
         let frame_base = self.location(id, gimli::DW_AT_frame_base);
         let decl_file = self.file_of(id, gimli::DW_AT_decl_file);
         let decl_line = number(self.all, id, gimli::DW_AT_decl_line).unwrap_or(0) as u32;
@@ -174,7 +174,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                 if with_code(&ranges).is_empty() {
                     self.within(Presence::Gone, |this| this.bury(id, block, depth + 1))?;
                 } else {
-                    let inner = self.push_block(BlockKind::Lexical, function, Some(block), ranges);
+                    let inner = self.push_block(id, BlockKind::Lexical, function, Some(block), ranges);
                     self.scope(id, inner, function, depth + 1)?;
                 }
             }
@@ -189,7 +189,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                         call_line: number(self.all, id, gimli::DW_AT_call_line).unwrap_or(0) as u32,
                         decl_line: number(self.all, id, gimli::DW_AT_decl_line).unwrap_or(0) as u32,
                     };
-                    let inner = self.push_block(kind, function, Some(block), ranges);
+                    let inner = self.push_block(id, kind, function, Some(block), ranges);
                     self.scope(id, inner, function, depth + 1)?;
                 }
             }
@@ -219,7 +219,14 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         Ok(())
     }
 
-    fn push_block(&mut self, kind: BlockKind, function: FunctionId, parent: Option<BlockId>, described: Vec<(u64, u64)>) -> BlockId {
+    fn push_block(
+        &mut self,
+        die: DieId,
+        kind: BlockKind,
+        function: FunctionId,
+        parent: Option<BlockId>,
+        described: Vec<(u64, u64)>,
+    ) -> BlockId {
         let ranges = with_code(&described);
         let id = BlockId(self.module.blocks.len() as u32);
         if ranges.len() > 1 {
@@ -234,6 +241,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             children: Vec::new(),
             vars: Vec::new(),
             gone: Vec::new(),
+            die: Some(self.number_of(die)),
         });
         if let Some(parent) = parent {
             self.module.blocks[parent.0 as usize].children.push(id);
@@ -265,7 +273,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         let kind = if is_static || at_file_scope { VarKind::Global } else { kind };
         let ty = self.types.type_of(self.all, &mut self.module.types, id);
         let var = VarId(self.module.vars.len() as u32);
-        let die = self.all[id.unit].start() + die(self.all, id).entry.offset().0;
+        let die = self.number_of(id);
         self.module.vars.push(Var {
             name: Arc::from(name),
             kind,
@@ -338,11 +346,16 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             let place = expression(c, [gimli::DW_AT_location, gimli::DW_AT_location])?;
             let value = expression(c, [gimli::DW_AT_call_value, gimli::DW_AT_GNU_call_site_value])?;
             let parameter = follow(self.all, c, gimli::DW_AT_call_parameter).or_else(|| follow(self.all, c, gimli::DW_AT_abstract_origin));
-            let parameter = parameter.map(|p| self.all[p.unit].start() + die(self.all, p).entry.offset().0);
+            let parameter = parameter.map(|p| self.number_of(p));
             Some(CallParam { place, value, parameter })
         });
         let site = CallSite { return_pc, is_tail, is_nested, target, params: params.collect() };
         self.module.functions[function.0 as usize].call_sites.push(site);
+    }
+
+    /// An entry's offset in the numbering of all files.
+    fn number_of(&self, id: DieId) -> usize {
+        self.all[id.unit].start() + die(self.all, id).entry.offset().0
     }
 
     /// The address ranges of an entry, empty ones included.

@@ -18,7 +18,7 @@ pub(super) struct Parts {
 
 /// The same, with their sections found.
 pub(super) struct Opened<'p> {
-    package: Option<DwarfPackageSections<Cow<'p, [u8]>>>,
+    package: Option<(&'p Path, DwarfPackageSections<Cow<'p, [u8]>>)>,
     packaged: &'p [DwoId],
     files: Vec<(DwoId, &'p Path, Sections<'p>)>,
 }
@@ -56,7 +56,7 @@ impl Parts {
     /// Finds the sections.
     pub fn open(&self) -> Result<Opened<'_>, String> {
         let package = match &self.package {
-            Some(companion) if !self.packaged.is_empty() => Some(package_sections(&parse(companion)?)),
+            Some(companion) if !self.packaged.is_empty() => Some((&*companion.path, package_sections(&parse(companion)?))),
             _ => None,
         };
         let mut files = Vec::new();
@@ -73,21 +73,21 @@ impl Opened<'_> {
         let damaged = |e: gimli::Error| format!("its debug information is damaged ({e})");
         let skeletons: HashMap<u64, &Unit<Slice<'s>>> = own.units.iter().filter_map(|u| Some((u.dwo_id?.0, u))).collect();
         let mut all = Vec::new();
-        if let Some(sections) = &self.package {
+        if let Some((path, sections)) = &self.package {
             let slice = |s: &'s Cow<'_, [u8]>| Slice::new(s, LittleEndian);
             let package = sections.borrow(slice, Slice::new(&[], LittleEndian)).map_err(damaged)?;
             for &id in self.packaged {
                 let dwarf = package.find_cu(id, &own.dwarf).map_err(damaged)?;
-                all.push(File::new(dwarf.ok_or("its package of .dwo files is damaged")?).map_err(damaged)?);
+                all.push(File::new(path, dwarf.ok_or("its package of .dwo files is damaged")?).map_err(damaged)?);
             }
             for row in 1..=package.tu_index.unit_count() {
-                all.push(package.tu_sections(row, &own.dwarf).and_then(File::new).map_err(damaged)?);
+                all.push(package.tu_sections(row, &own.dwarf).and_then(|dwarf| File::new(path, dwarf)).map_err(damaged)?);
             }
         }
         for (id, path, sections) in &self.files {
             let mut dwarf = borrow(sections);
             dwarf.make_dwo(&own.dwarf);
-            let file = File::new(dwarf).map_err(damaged)?;
+            let file = File::new(path, dwarf).map_err(damaged)?;
             if !file.units.iter().any(|u| u.dwo_id == Some(*id)) {
                 return Err(format!("its debug information is split, and {} belongs to another build", path.display()));
             }

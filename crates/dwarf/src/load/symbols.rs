@@ -30,6 +30,7 @@ pub(super) fn complete(module: &mut Module, place: FilePlace, elf: &object::File
             children: Vec::new(),
             vars: Vec::new(),
             gone: Vec::new(),
+            die: None,
         });
         module.by_address.push((low, high, function));
         module.functions.push(Function {

@@ -7,17 +7,39 @@ use gimli::AttributeValue;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// What is read of the types that pointers lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pointees {
+    /// Their names only.
+    Named,
+    /// All of them.
+    Read,
+}
+
 /// Types read so far, by entry.
-#[derive(Default)]
 pub(super) struct TypeReader {
     known: HashMap<DieId, TypeId>,
+    pointees: Pointees,
+    /// Pointers whose pointees are still to be read: going into them at once would nest as deeply as lists are long.
+    left: Vec<(TypeId, DieId)>,
 }
 
 impl TypeReader {
+    pub fn new(pointees: Pointees) -> Self {
+        Self { known: HashMap::new(), pointees, left: Vec::new() }
+    }
+
     /// The type of the entry `of` (its DW_AT_type, possibly on its origin).
     pub fn type_of(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, of: DieId) -> TypeId {
         match attribute(all, of, gimli::DW_AT_type).and_then(|(at, _)| follow(all, at, gimli::DW_AT_type)) {
-            Some(id) => self.read(all, types, id, 0),
+            Some(id) => {
+                let ty = self.read(all, types, id, 0);
+                while let Some((pointer, target)) = self.left.pop() {
+                    let target = self.read(all, types, target, 0);
+                    types[pointer.0 as usize].target = Some(target);
+                }
+                ty
+            }
             None => push(types, TypeKind::Opaque, 0, "void"),
         }
     }
@@ -33,6 +55,12 @@ impl TypeReader {
             return this;
         }
         let (kind, size) = self.describe(all, types, id, depth);
+        if self.pointees == Pointees::Read
+            && matches!(kind, TypeKind::Pointer)
+            && let Some(target) = pointee(all, id)
+        {
+            self.left.push((this, target));
+        }
         types[this.0 as usize].kind = kind;
         types[this.0 as usize].size = size;
         this
@@ -131,7 +159,8 @@ impl TypeReader {
             }
             (None, None) => start,
         };
-        Some(Field { ty, bit_offset, bit_size })
+        let name = text(all, member, gimli::DW_AT_name).unwrap_or_default();
+        Some(Field { name: name.into(), ty, bit_offset, bit_size })
     }
 
     fn array(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> (TypeKind, u64) {
@@ -190,8 +219,23 @@ fn lower_bound(all: All<'_, '_, '_>, id: DieId) -> i64 {
     }
 }
 
+/// What a pointer leads to, behind typedefs and qualifiers of the pointer itself.
+fn pointee(all: All<'_, '_, '_>, id: DieId) -> Option<DieId> {
+    let mut at = id;
+    // Bounded: damaged references may form a circle.
+    for _ in 0..16 {
+        let target = follow(all, at, gimli::DW_AT_type)?;
+        match die(all, at).entry.tag() {
+            gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type => return Some(target),
+            gimli::DW_TAG_subroutine_type | gimli::DW_TAG_ptr_to_member_type => return None,
+            _ => at = target,
+        }
+    }
+    None
+}
+
 fn push(types: &mut Vec<Type>, kind: TypeKind, size: u64, name: &str) -> TypeId {
-    types.push(Type { kind, size, name: Arc::from(name) });
+    types.push(Type { kind, size, name: Arc::from(name), target: None });
     TypeId(types.len() as u32 - 1)
 }
 
@@ -206,7 +250,7 @@ fn copy_of(types: &[Type], id: TypeId) -> (TypeKind, u64) {
         TypeKind::Opaque => TypeKind::Opaque,
         TypeKind::Array { element, count } => TypeKind::Array { element: *element, count: *count },
         TypeKind::Aggregate(fields) => TypeKind::Aggregate(fields.clone()),
-        TypeKind::Enum { discriminant, variants } => TypeKind::Enum { discriminant: *discriminant, variants: variants.clone() },
+        TypeKind::Enum { discriminant, variants } => TypeKind::Enum { discriminant: discriminant.clone(), variants: variants.clone() },
     };
     (kind, of.size)
 }

@@ -10,12 +10,14 @@ use object::{Object, ObjectSection};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Index;
+use std::path::{Path, PathBuf};
 
 /// The sections of one file.
 pub(super) type Sections<'a> = gimli::DwarfSections<Cow<'a, [u8]>>;
 
 /// One file's debug information and its units.
 pub(super) struct File<'a> {
+    pub path: PathBuf,
     pub dwarf: Dwarf<Slice<'a>>,
     pub units: Vec<Unit<Slice<'a>>>,
 }
@@ -39,7 +41,7 @@ pub(super) fn borrow<'s>(sections: &'s Sections<'_>) -> Dwarf<Slice<'s>> {
 
 impl<'a> File<'a> {
     /// Parses the headers of all units.
-    pub fn new(dwarf: Dwarf<Slice<'a>>) -> gimli::Result<Self> {
+    pub fn new(path: &Path, dwarf: Dwarf<Slice<'a>>) -> gimli::Result<Self> {
         let mut units = Vec::new();
         let mut headers = dwarf.units();
         while let Some(header) = headers.next()? {
@@ -49,7 +51,7 @@ impl<'a> File<'a> {
         while let Some(header) = headers.next()? {
             units.push(dwarf.unit(header)?);
         }
-        Ok(Self { dwarf, units })
+        Ok(Self { path: path.to_owned(), dwarf, units })
     }
 }
 
@@ -62,6 +64,8 @@ pub(super) struct Units<'d, 'a> {
     signatures: HashMap<u64, (usize, UnitOffset)>,
     /// The first offset of the file that several share.
     shared: Option<usize>,
+    /// The first offset of each file.
+    starts: Vec<(usize, PathBuf)>,
     /// The first offset after all files.
     end: usize,
 }
@@ -70,7 +74,7 @@ impl<'d, 'a> Units<'d, 'a> {
     /// From the binary's own file, which stands at a place, the one that it shares with others and the .dwo files.
     pub fn new(place: FilePlace, own: &'d File<'a>, shared: Option<&'d File<'a>>, split: &'d [File<'a>]) -> Self {
         let completing = (0..own.units.len()).collect();
-        let mut this = Self { all: Vec::new(), completing, signatures: HashMap::new(), shared: None, end: place.base };
+        let mut this = Self { all: Vec::new(), completing, signatures: HashMap::new(), shared: None, starts: Vec::new(), end: place.base };
         this.add(own, place.slide);
         if let Some(file) = shared {
             this.shared = Some(this.end);
@@ -92,6 +96,7 @@ impl<'d, 'a> Units<'d, 'a> {
     /// Adds a file after the others.
     fn add(&mut self, file: &'d File<'a>, slide: u64) {
         let base = self.end;
+        self.starts.push((base, file.path.clone()));
         let end = |is_info: bool| {
             let of = file.units.iter().filter(|u| u.header.debug_info_offset().is_some() == is_info);
             of.map(|u| u.header.offset().0.saturating_add(u.header.length_including_self())).max().unwrap_or(0)
@@ -108,6 +113,11 @@ impl<'d, 'a> Units<'d, 'a> {
             self.all.push(UnitDies::new(&file.dwarf, unit, FilePlace { base, slide }));
         }
         self.end = base.saturating_add(info).saturating_add(types);
+    }
+
+    /// The first offset of each file, in the order they were given.
+    pub fn starts(&self) -> &[(usize, PathBuf)] {
+        &self.starts
     }
 
     /// The first offset after all files.

@@ -194,7 +194,7 @@ impl Printer<'_> {
                     p.object(field.ty, bit + field.bit_offset, field.bit_size);
                 });
             }
-            TypeKind::Enum { discriminant, variants } => self.variant(*discriminant, variants, bit),
+            TypeKind::Enum { discriminant, variants } => self.variant(discriminant.as_ref(), variants, bit),
             TypeKind::Array { element, count } => {
                 let stride = self.module.ty(*element).size * 8;
                 self.list(*count, |p, i| p.object(*element, bit + i * stride, None));
@@ -204,7 +204,7 @@ impl Printer<'_> {
     }
 
     /// The variant that is there: its name, then its members.
-    fn variant(&mut self, discriminant: Option<Field>, variants: &[Variant], bit: u64) {
+    fn variant(&mut self, discriminant: Option<&Field>, variants: &[Variant], bit: u64) {
         let chosen = match discriminant {
             Some(field) => {
                 let bits = self.module.ty(field.ty).size.saturating_mul(8).min(64);
