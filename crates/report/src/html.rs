@@ -3,11 +3,13 @@
 //! browser as well.
 
 mod index;
+mod ledger;
 mod lies;
 mod page;
 mod plot;
 mod words;
 
+pub use ledger::{LedgerLine, LedgerPage, LedgerRow, write_ledger};
 pub use lies::{FunctionPage, PageLie, PageLine, PageVariable, write_lies};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,13 +37,15 @@ pub enum ReportError {
     Render(String),
 }
 
+/// Ties a failure of the file system to the file.
+fn io(path: &Path) -> impl Fn(std::io::Error) -> ReportError + use<> {
+    let path = path.to_owned();
+    move |source| ReportError::Io { path: path.clone(), source }
+}
+
 /// Writes the report and returns the page to open. Pages of an earlier report in the same place are
 /// replaced; other files there are left alone.
 pub fn write_html(store: &Store, out: &Path) -> Result<PathBuf, ReportError> {
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        move |source| ReportError::Io { path, source }
-    };
     let pages = out.join("findings");
     std::fs::create_dir_all(&pages).map_err(io(&pages))?;
     let findings = store.findings()?;

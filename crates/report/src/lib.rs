@@ -9,5 +9,7 @@ mod table;
 
 pub use explanation::passes_of;
 use explanation::{explanation_lines, read_explanation};
-pub use html::{FunctionPage, PageLie, PageLine, PageVariable, ReportError, write_html, write_lies};
+pub use html::{
+    FunctionPage, LedgerLine, LedgerPage, LedgerRow, PageLie, PageLine, PageVariable, ReportError, write_html, write_ledger, write_lies,
+};
 pub use table::{Table, TableRow, table_of};

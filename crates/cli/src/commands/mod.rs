@@ -4,6 +4,7 @@ mod check;
 mod doctor;
 mod hunt;
 mod isolate;
+mod ledger;
 mod manual;
 mod merge;
 mod mutate;
@@ -38,6 +39,7 @@ pub enum Command {
     Report(report::Args),
     Serve(serve::Args),
     Merge(merge::Args),
+    Ledger(ledger::Args),
     Toolchains(toolchains::Args),
     Doctor(doctor::Args),
     Manual(manual::Args),
@@ -60,6 +62,7 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Passes(args) => passes::run(args),
         Command::Triage(args) => triage::run(*args),
         Command::Reduce(args) => reduce::run(*args),
+        Command::Ledger(args) => ledger::run(args),
         Command::Isolate(args) => isolate::run(*args),
         Command::Repair(args) => repair::run(*args),
     }

@@ -3,7 +3,7 @@
 //! `docs/schemas/` holds them as they are now; a test compares. A change that readers notice is a new version of the
 //! document (`trueline.check/2`), and the file of the old one stays.
 
-use super::{check, doctor, hunt, isolate, merge, mutate, passes, reduce, repair, report, same, toolchains, triage};
+use super::{check, doctor, hunt, isolate, ledger, merge, mutate, passes, reduce, repair, report, same, toolchains, triage};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use trueline_model::{Step, TraceHeader};
@@ -47,6 +47,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("doctor", named::<doctor::Document<'_>>(printed(), "trueline.doctor/1")),
         ("hunt", named::<hunt::progress::HuntLine<'_>>(printed(), "trueline.hunt/2")),
         ("isolate", named::<isolate::Document<'_>>(printed(), "trueline.isolate/1")),
+        ("ledger", named::<ledger::Document<'_>>(printed(), "trueline.ledger/1")),
         ("merge", named::<merge::Document<'_>>(printed(), "trueline.merge/1")),
         ("mutate", named::<mutate::Document<'_>>(printed(), "trueline.mutate/1")),
         ("passes", named::<passes::Document<'_>>(printed(), "trueline.passes/1")),

@@ -1,6 +1,6 @@
 //! The pages of one check: an index of causes and functions, and a page for each function that lies.
 
-use super::{CSS, ReportError};
+use super::{CSS, ReportError, io};
 use askama::Template;
 use std::path::{Path, PathBuf};
 
@@ -81,10 +81,6 @@ struct Index<'a> {
 /// Writes the pages of a check and returns the one to open; `causes` are the groups with what is in each.
 pub fn write_lies(out: &Path, title: &str, causes: &[(String, String)], pages: &[FunctionPage]) -> Result<PathBuf, ReportError> {
     let dir = out.join("functions");
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        move |source| ReportError::Io { path, source }
-    };
     std::fs::create_dir_all(&dir).map_err(io(&dir))?;
     let write = |path: PathBuf, text: askama::Result<String>| -> Result<PathBuf, ReportError> {
         let text = text.map_err(|e| ReportError::Render(e.to_string()))?;
