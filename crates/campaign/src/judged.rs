@@ -104,7 +104,7 @@ impl Campaign<'_> {
     fn record(&self, binary: &Path, debug: &Arc<Module>, program: &Program) -> BuildRecord {
         let mut trace = Trace::default();
         let request = TraceRequest {
-            user_files: vec![program.name.clone()],
+            user_files: vec![program.own_text().file.to_owned()],
             policy: self.plan.policy,
             vars: Vars::All,
             max_steps: KEPT_STEPS,

@@ -1,8 +1,9 @@
 //! What a campaign is to do.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::time::Duration;
-use trueline_model::{EngineKind, Interesting, Invariant, OptLevel, Policy, Program};
+use trueline_model::{EngineKind, Interesting, Invariant, Language, OptLevel, Policy, Program};
 use trueline_store::Minimal;
 use trueline_toolchain::Compiler;
 
@@ -199,6 +200,8 @@ pub trait Mutate: Sync {
 pub struct Plan {
     /// The compilers.
     pub compilers: Vec<Compiler>,
+    /// The languages that programs are asked for in; those of the compilers' drivers unless chosen.
+    pub languages: BTreeSet<Language>,
     /// The levels; those a compiler does not have are left out for it.
     pub levels: Vec<OptLevel>,
     /// Which programs.
@@ -236,6 +239,7 @@ impl Plan {
     pub fn new(compilers: Vec<Compiler>) -> Self {
         let jobs = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
+            languages: compilers.iter().map(Compiler::language).collect(),
             compilers,
             levels: OptLevel::OPTIMIZED.to_vec(),
             seeds: Seeds { first: 1, end: None },

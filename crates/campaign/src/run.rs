@@ -5,7 +5,7 @@ use crate::plan::{Mutate, NoProgram, Oracle, Plan, VariantSet};
 use crate::program::{Specimen, WorkEnd};
 use crate::tally::Tally;
 use parking_lot::Mutex;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use trueline_check::{CheckError, CheckOptions, Checker};
 use trueline_explain::Readers;
 use trueline_generate::{Filter, Source, SourceError};
-use trueline_model::{CompilerId, CompilerKind, Language, OptLevel, Program};
+use trueline_model::{CompilerId, Language, OptLevel, Program};
 use trueline_store::{Claim, ProgramKey, Store, StoreError, UnitResult};
 use trueline_toolchain::Limits;
 use trueline_toolchain::cpu_time;
@@ -37,10 +37,12 @@ pub enum CampaignError {
     #[error("no compiler to hunt with; name some with --cc, or see `trueline doctor`")]
     NoCompiler,
     /// No program of the source suits any of the compilers.
-    #[error("{generator} has no programs for these compilers; name a compiler of its language with --cc")]
+    #[error("{generator} has no programs in {languages}; choose another --generator, or a compiler of its language with --cc")]
     NoLanguage {
         /// The source.
         generator: String,
+        /// The languages that were asked for.
+        languages: String,
     },
     /// A variant does not do what its seed does.
     #[error("the mutation is at fault: {name} does not do what its seed {seed} does, whoever compiles it at -O0", name = program.name, seed = seed.name)]
@@ -108,6 +110,10 @@ pub fn run(
     if plan.compilers.is_empty() {
         return Err(CampaignError::NoCompiler);
     }
+    if !has_programs(plan, source) {
+        let languages: Vec<String> = plan.languages.iter().map(Language::to_string).collect();
+        return Err(CampaignError::NoLanguage { generator: source.name(), languages: languages.join(" or ") });
+    }
     let (started, cpu_before) = (Instant::now(), cpu_time());
     let options = CheckOptions {
         engine: plan.engine,
@@ -160,6 +166,13 @@ pub fn run(
     Ok(totals)
 }
 
+/// Whether a source has anything in the languages of a plan. A generator has all numbers of a language or none.
+fn has_programs(plan: &Plan, source: &dyn Source) -> bool {
+    let first = plan.seeds.first;
+    let mut numbers = source.count().map_or(first..first.saturating_add(1), |count| 0..count);
+    numbers.any(|seed| plan.languages.iter().any(|language| source.has(seed, *language)))
+}
+
 impl Campaign<'_> {
     fn run_threads(&self) -> Result<(), CampaignError> {
         std::thread::scope(|scope| {
@@ -179,7 +192,7 @@ impl Campaign<'_> {
 
     fn worker(&self) -> Result<(), CampaignError> {
         while let Some(seed) = self.next_seed() {
-            for language in self.languages() {
+            for &language in &self.plan.languages {
                 if !self.source.has(seed, language) {
                     continue;
                 }
@@ -209,12 +222,6 @@ impl Campaign<'_> {
                 return Some(seed);
             }
         }
-    }
-
-    fn languages(&self) -> Vec<Language> {
-        let of = |kind| if kind == CompilerKind::Rustc { Language::Rust } else { Language::C };
-        let all: BTreeSet<Language> = self.plan.compilers.iter().map(|c| of(c.id.kind)).collect();
-        all.into_iter().collect()
     }
 
     /// A program and its variants.
@@ -330,9 +337,8 @@ impl Campaign<'_> {
 
     pub(crate) fn wanted(&self, language: Language) -> Vec<(CompilerId, Vec<OptLevel>)> {
         // Positions matter: compilers of another language stay in the list without levels.
-        let fits = |kind| (kind == CompilerKind::Rustc) == (language == Language::Rust);
         let compilers = self.plan.compilers.iter();
-        compilers.map(|c| (c.id.clone(), if fits(c.id.kind) { self.plan.levels_of(c) } else { Vec::new() })).collect()
+        compilers.map(|c| (c.id.clone(), if c.language() == language { self.plan.levels_of(c) } else { Vec::new() })).collect()
     }
 
     /// Tries a write until it succeeds, the cause is not a passing one, or patience ends.

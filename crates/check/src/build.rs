@@ -108,7 +108,7 @@ impl Compilation<'_> {
     fn request(&self, source: &Path, scratch: &Scratch) -> CompileRequest {
         let request = CompileRequest::new(source, self.program.language, self.opt, scratch.join(&self.output));
         let mut request = request.flags(self.flags.iter().cloned()).debug(self.debug);
-        if self.extent == BuildExtent::Object && self.program.language == Language::C {
+        if self.extent == BuildExtent::Object && self.program.language != Language::Rust {
             request = request.flags(["-c"]);
         }
         if let Some(limits) = &self.limits {

@@ -215,8 +215,9 @@ impl Checker {
     pub fn reference(&self, program: &Program, compiler: &Compiler) -> Result<Reference, CheckError> {
         let scratch = Scratch::new().map_err(CheckError::io("cannot make a scratch directory"))?;
         let Compiled { binary, cpu: compile_cpu, max_rss, command, .. } = self.compile_reference(program, compiler, &scratch)?;
-        let user_files = vec![program.name.clone()];
-        let source = SourceFacts::of(&program.name, &program.source);
+        let own = program.own_text();
+        let user_files = vec![own.file.to_owned()];
+        let source = SourceFacts::of(own.file, &own.text);
         let debug = Module::load(&binary, Wanted::new(&user_files), &self.options.search)?;
         let mut reference = self.reference_of(debug, binary, user_files, self.launch_of(program), None, source)?;
         reference.compile_cpu = compile_cpu;

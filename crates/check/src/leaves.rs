@@ -65,7 +65,12 @@ fn flatten(module: &Module, ty: TypeId, bit: u64, found: &mut Vec<Leaf>, depth: 
             }
             return (found.len() <= MOST_LEAVES).then_some(());
         }
-        TypeKind::Complex | TypeKind::Pointer | TypeKind::Enum { .. } | TypeKind::Opaque => return None,
+        TypeKind::Complex
+        | TypeKind::Pointer
+        | TypeKind::Reference(_)
+        | TypeKind::Library { .. }
+        | TypeKind::Enum { .. }
+        | TypeKind::Opaque => return None,
     };
     if of.size > 8 {
         return None;

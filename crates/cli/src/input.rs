@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_dwarf::Search;
 use trueline_machine::inferior::Follow;
-use trueline_model::{CompilerKind, EngineKind, Language, OptLevel, Origin, Policy, Program};
+use trueline_model::{EngineKind, Language, OptLevel, Origin, Policy, Program};
 use trueline_toolchain::{Compiler, Launch, Limits, Permission, find_compiler};
 use trueline_trace::{Focus, Landmark};
 
 /// Compiler, levels and flags as clap reads them.
 #[derive(clap::Args, Clone, Debug)]
 struct Given {
-    /// Compilers, by name or path: gcc, gcc-12, clang-16, rustc. [default: gcc, for Rust programs rustc]
+    /// Compilers, by name or path: gcc, g++-12, clang-16, rustc. A C++ program gets the C++ driver of the compiler, a C
+    /// program the C driver. [default: gcc, for C++ programs g++, for Rust programs rustc]
     #[arg(long = "cc", value_name = "CC", value_delimiter = ',')]
     cc: Vec<String>,
     /// Optimization levels: `--opt -O2`, `--opt=-Og,-O2`. [default: -O2]
@@ -109,7 +110,7 @@ impl BuildFlags {
     pub fn compilers(&self, language: Language) -> anyhow::Result<Vec<Compiler>> {
         let (fitting, others) = self.sort_by_language(language)?;
         match (others.first(), self.chosen) {
-            (Some(other), Chosen::Here) => bail!("{} does not compile {language:?}; choose another compiler with --cc", other.id),
+            (Some(other), Chosen::Here) => bail!("{} does not compile {language}; choose another compiler with --cc", other.id),
             _ => Ok(fitting),
         }
     }
@@ -117,24 +118,34 @@ impl BuildFlags {
     /// The compilers asked for: those that take the language, at least one, and those that do not.
     fn sort_by_language(&self, language: Language) -> anyhow::Result<(Vec<Compiler>, Vec<Compiler>)> {
         let all = self.named_compilers()?;
-        let (fitting, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|c| takes(c, language));
+        let (fitting, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|c| c.takes(language));
+        let fitting = drivers(&fitting, language)?;
         match (fitting.is_empty(), self.chosen) {
             (false, _) => Ok((fitting, others)),
             (true, Chosen::Here) if !self.cc.is_empty() => {
-                bail!("none of {} compiles {language:?}; choose another compiler with --cc", self.cc.join(", "))
+                bail!("none of {} compiles {language}; choose another compiler with --cc", self.cc.join(", "))
             }
             (true, _) => Ok((vec![find_compiler(usual_compiler(language))?], others)),
         }
     }
 }
 
-fn takes(compiler: &Compiler, language: Language) -> bool {
-    (compiler.id.kind == CompilerKind::Rustc) == (language == Language::Rust)
+/// The drivers of compilers for a language, each once: `gcc-12,g++-12` is one compiler for C++.
+pub fn drivers(compilers: &[Compiler], language: Language) -> anyhow::Result<Vec<Compiler>> {
+    let mut drivers: Vec<Compiler> = Vec::new();
+    for compiler in compilers {
+        let driver = compiler.driver(language)?;
+        if !drivers.contains(&driver) {
+            drivers.push(driver);
+        }
+    }
+    Ok(drivers)
 }
 
 fn usual_compiler(language: Language) -> &'static str {
     match language {
         Language::C => "gcc",
+        Language::Cpp => "g++",
         Language::Rust => "rustc",
     }
 }
@@ -287,11 +298,13 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
+/// The files that commands take for programs, as messages name them.
+pub const SOURCES: &str = "C (.c, .i), C++ (.cpp, .cc, .cxx, .C, .ii) or Rust (.rs)";
+
 /// Reads a source file; says clearly what is wrong with it.
 pub fn read_program(path: &Path) -> anyhow::Result<Program> {
-    let language = Language::of_path(path).with_context(|| {
-        format!("{} is neither a C (.c, .i) nor a Rust (.rs) file; for binaries use --reference and --optimized", path.display())
-    })?;
+    let language = Language::of_path(path)
+        .with_context(|| format!("{} is no {SOURCES} file; for binaries use --reference and --optimized", path.display()))?;
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let source = match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => text,
@@ -301,7 +314,7 @@ pub fn read_program(path: &Path) -> anyhow::Result<Program> {
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let include = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     // The program is compiled in a scratch directory: headers beside it must still be found.
-    let cflags = if language == Language::C { vec![format!("-I{}", include.display())] } else { Vec::new() };
+    let cflags = if language.is_preprocessed() { vec![format!("-I{}", include.display())] } else { Vec::new() };
     Ok(Program { name: name.to_owned(), language, source, origin: Origin::File { path: path.to_owned() }, cflags })
 }
 
@@ -309,7 +322,7 @@ pub fn read_program(path: &Path) -> anyhow::Result<Program> {
 /// from a copy; a program without such headers needs no flag for them.
 pub fn read_with_flags(path: &Path, cflags: &[String]) -> anyhow::Result<Program> {
     if Language::of_path(path).is_none() {
-        bail!("{}: only C (.c, .i) and Rust (.rs) programs can be explained", path.display());
+        bail!("{}: a program to be explained is a {SOURCES} file", path.display());
     }
     let mut program = read_program(path)?;
     if !program.source.contains("#include \"") {

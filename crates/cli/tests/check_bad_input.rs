@@ -80,14 +80,14 @@ const FINE: &str = "int main(void) {\n  return 0;\n}\n";
 fn a_file_that_is_not_a_program() {
     let place = TestPlace::new();
     let text = place.write("notes.txt", "hello");
-    place.assert_refused(&place.check(&[text.to_str().unwrap()]), &["neither a C"]);
+    place.assert_refused(&place.check(&[text.to_str().unwrap()]), &["is no C (.c, .i), C++ (.cpp"]);
     let binary = place.write("data.c", b"\x00\x01\x02");
     place.assert_refused(&place.check(&[binary.to_str().unwrap()]), &["not a text file"]);
     let missing = place.dir.path().join("missing.c");
     place.assert_refused(&place.check(&[missing.to_str().unwrap()]), &["cannot read", "missing.c"]);
     let directory = place.dir.path().join("folder.c");
     std::fs::create_dir(&directory).unwrap();
-    place.assert_refused(&place.check(&[directory.to_str().unwrap()]), &["no C (.c, .i) or Rust (.rs) program", "folder.c"]);
+    place.assert_refused(&place.check(&[directory.to_str().unwrap()]), &["or Rust (.rs) program that the compilers take", "folder.c"]);
 }
 
 #[test]

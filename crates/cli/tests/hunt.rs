@@ -140,7 +140,7 @@ fn bad_input_is_told_in_words_with_exit_code_2() {
     let corpus = format!("corpus:{}", empty.display());
     let text =
         error_of(&trueline().args(["hunt", "--cc", "gcc", "--generator", &corpus, "--db"]).arg(dir.path().join("a.db")).output().unwrap());
-    assert!(text.contains("holds no C or Rust program"), "{text}");
+    assert!(text.contains("holds no C, C++ or Rust program"), "{text}");
     let text = error_of(&trueline().args(["hunt", "--cc", "gcc-77", "--db"]).arg(dir.path().join("a.db")).output().unwrap());
     assert!(text.contains("apt-get install gcc-77"), "{text}");
 }

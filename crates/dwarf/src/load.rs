@@ -2,6 +2,7 @@
 //! types are read in the submodules. Damage is an error with a reason, never a panic.
 
 mod dies;
+mod library;
 mod lines;
 mod lists;
 mod names;

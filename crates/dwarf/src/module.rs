@@ -201,7 +201,22 @@ impl Module {
     pub fn holds_pointer(&self, id: TypeId) -> bool {
         fn go(module: &Module, id: TypeId, depth: u32) -> bool {
             match &module.ty(id).kind {
-                TypeKind::Pointer => true,
+                TypeKind::Pointer | TypeKind::Reference(_) | TypeKind::Library { .. } => true,
+                _ if depth > 16 => true,
+                TypeKind::Aggregate(fields) => fields.iter().any(|f| go(module, f.ty, depth + 1)),
+                TypeKind::Enum { variants, .. } => variants.iter().any(|v| go(module, v.field.ty, depth + 1)),
+                TypeKind::Array { element, .. } => go(module, *element, depth + 1),
+                _ => false,
+            }
+        }
+        go(self, id, 0)
+    }
+
+    /// True when what is shown of the type lies in part behind its own bytes.
+    pub fn looks_behind(&self, id: TypeId) -> bool {
+        fn go(module: &Module, id: TypeId, depth: u32) -> bool {
+            match &module.ty(id).kind {
+                TypeKind::Reference(_) | TypeKind::Library { .. } => true,
                 _ if depth > 16 => true,
                 TypeKind::Aggregate(fields) => fields.iter().any(|f| go(module, f.ty, depth + 1)),
                 TypeKind::Enum { variants, .. } => variants.iter().any(|v| go(module, v.field.ty, depth + 1)),

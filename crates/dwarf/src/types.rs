@@ -27,10 +27,19 @@ pub enum TypeKind {
     Float,
     /// A complex or decimal number, whose value is not printed.
     Complex,
-    /// A pointer, reference or function.
+    /// A pointer or function.
     Pointer,
-    /// Structs and unions: debuggers print the members of both.
+    /// A reference to an object of another type.
+    Reference(TypeId),
+    /// Structs and unions: debuggers print the members of both. Base classes come first, as members of their own types.
     Aggregate(Vec<Field>),
+    /// A class of the C++ library that stands for more than its members say.
+    Library {
+        /// What it is.
+        container: Container,
+        /// Its members, as those of any other class.
+        fields: Vec<Field>,
+    },
     /// An enum of Rust's: which of its variants is there depends on a discriminant, if there is more than one.
     Enum {
         /// Where the discriminant is, if there is one.
@@ -47,6 +56,33 @@ pub enum TypeKind {
     },
     /// Not known, or without values (void, incomplete types).
     Opaque,
+}
+
+/// Classes of the C++ library that can be read, with the types of what they hold.
+#[derive(Clone, Copy, Debug)]
+pub enum Container {
+    /// `std::string`.
+    Text,
+    /// `std::vector`.
+    Sequence(TypeId),
+    /// `std::map` and `std::set` with their kin.
+    Tree {
+        /// What it is sorted by.
+        key: TypeId,
+        /// What it maps to, for maps.
+        value: Option<TypeId>,
+    },
+    /// `std::unordered_map` and `std::unordered_set` with their kin.
+    Hash {
+        /// What it is looked up by.
+        key: TypeId,
+        /// What it maps to, for maps.
+        value: Option<TypeId>,
+    },
+    /// `std::optional`.
+    Optional(TypeId),
+    /// `std::unique_ptr`.
+    Owner(TypeId),
 }
 
 /// A member of a structure, union or variant.

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trueline_generate::Filter;
-use trueline_model::{Answer, Interesting, Program, SeamError};
+use trueline_model::{Answer, Interesting, Language, Program, SeamError};
 use trueline_reduce::{Builtin, Demand, External, ExternalTool, ReduceError, ReduceProgress, Reduced, Watch};
 use trueline_toolchain::{ToolKind, find_tool};
 use trueline_triage::Setting;
@@ -32,7 +32,8 @@ pub fn self_contained(
     kind: &str,
     pass: Option<&str>,
 ) -> Result<Program, ExplainError> {
-    if !trueline_ctree::needs_preprocessing(&program.source) {
+    // C++ without its headers is a text of tens of thousands of lines, and reducers drop the headers that are not needed.
+    if program.language != Language::C || !trueline_ctree::needs_preprocessing(&program.source) {
         return Ok(program);
     }
     let whole = trueline_ctree::preprocess(&program, &setting.compiler)?;
@@ -73,6 +74,11 @@ pub fn filter_of(kind: &str, program: &Program) -> Filter {
 /// The share of the time that our own reducer may take before an external one gets its turn.
 const OWN_SHARE: f64 = 0.7;
 
+/// Our own reducer works on the tree of a C program.
+fn not_read(language: Language) -> ReduceError {
+    ReduceError::Parse(format!("this is {language}, and its tree is of C; install cvise, which goes by lines and tokens"))
+}
+
 /// Reduces a self-contained program with the tool chosen, or the best one that is there.
 pub fn shrink(program: &Program, aim: &Aim, tool: Option<Reducer>, time: Duration, watch: &Watch<'_>) -> Result<Reduced, ReduceError> {
     let tool = tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { Reducer::Cvise } else { Reducer::Builtin });
@@ -81,6 +87,9 @@ pub fn shrink(program: &Program, aim: &Aim, tool: Option<Reducer>, time: Duratio
     let strict = filter_of(&aim.kind, program);
     let quick = if demand_of(&aim.kind) == Demand::Sane { strict.clone().quick() } else { strict.clone() };
     let own = |watch| Builtin { interesting: aim, validity: &strict, quick: &quick, watch };
+    if tool == Reducer::Builtin && program.language != Language::C {
+        return Err(not_read(program.language));
+    }
     if tool == Reducer::Builtin {
         return own(watch).reduce(program);
     }
@@ -97,7 +106,11 @@ pub fn shrink(program: &Program, aim: &Aim, tool: Option<Reducer>, time: Duratio
         stopped.fetch_or(flow.is_break(), Ordering::Relaxed);
         if started.elapsed() > time.mul_f64(OWN_SHARE) { ControlFlow::Break(()) } else { flow }
     };
-    let (start, judged) = match own(&first).reduce(program) {
+    let own_result = match program.language {
+        Language::C => own(&first).reduce(program),
+        other => Err(not_read(other)),
+    };
+    let (start, judged) = match own_result {
         Ok(reduced) if stopped.into_inner() => return Ok(reduced),
         Ok(reduced) => (Program { source: reduced.text, ..program.clone() }, reduced.judged),
         Err(ReduceError::Parse(_)) => (program.clone(), 0),

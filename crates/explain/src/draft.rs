@@ -20,7 +20,7 @@ use trueline_triage::{Draft, Setting, write_draft};
 pub fn script_of(program: &Program, file: &str, setting: &Setting, kind: &str, pass: Option<&str>) -> String {
     let own = std::env::current_exe().ok().map_or_else(|| "trueline".to_owned(), |p| p.display().to_string());
     let clang = ["clang-16", "clang-19", "clang-14", "clang"].iter().find_map(|n| find_compiler(n).ok());
-    let clang = clang.filter(|_| program.language == Language::C);
+    let clang = clang.filter(|_| program.language != Language::Rust).and_then(|c| c.driver(program.language).ok());
     let mut arguments: Vec<String> =
         vec!["--cc".to_owned(), setting.compiler.id.path.display().to_string(), format!("--opt={}", setting.opt)];
     arguments.extend(program.cflags.iter().map(|f| format!("--cflag={f}")));
@@ -34,6 +34,7 @@ pub fn script_of(program: &Program, file: &str, setting: &Setting, kind: &str, p
         lints: clang.iter().flat_map(|c| trueline_generate::lints_of(c, program)).map(str::to_owned).collect(),
         clang: clang.map_or_else(String::new, |c| c.id.path.display().to_string()),
         demand: demand_of(kind),
+        sanitizers: trueline_generate::sanitizers_for(program.language),
     })
 }
 
@@ -95,7 +96,7 @@ impl Explainer<'_> {
         time: Duration,
         name: &str,
     ) -> Result<Option<Smaller>, ExplainError> {
-        if finding.case.program.language != Language::C {
+        if finding.case.program.language == Language::Rust {
             return Ok(None);
         }
         let whole = self_contained(finding.case.program.clone(), &self.looking, setting, kind, pass)?;

@@ -37,7 +37,7 @@ pub struct Update {
 /// faults that are no violations, and answers that name no single pass.
 pub fn watch(case: &FindingCase, attribution: &Attribution) -> Option<Update> {
     let Fault::Violation(violation) = &case.fault else { return None };
-    let of_clang = case.compiler.id.kind == CompilerKind::Clang && case.program.language == Language::C;
+    let of_clang = case.compiler.id.kind == CompilerKind::Clang && case.program.language != Language::Rust;
     if !of_clang || !matches!(attribution.role, PassRole::Guilty | PassRole::Enabling) {
         return None;
     }

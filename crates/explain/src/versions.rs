@@ -23,8 +23,10 @@ impl Versions {
             Self::None => &[],
         };
         let mut compilers: BTreeMap<(CompilerKind, u32, String), Compiler> = BTreeMap::new();
-        for compiler in others.iter().filter(|c| c.id.kind == own.id.kind).chain([own]) {
-            compilers.insert((compiler.id.kind, compiler.major(), compiler.id.version.clone()), compiler.clone());
+        // Those without a driver for the language of the finding's compiler cannot be asked.
+        let drivers = others.iter().filter(|c| c.id.kind == own.id.kind).filter_map(|c| c.driver(own.language()).ok());
+        for compiler in drivers.chain([own.clone()]) {
+            compilers.insert((compiler.id.kind, compiler.major(), compiler.id.version.clone()), compiler);
         }
         compilers.into_values().map(|compiler| Setting { compiler, opt }).collect()
     }

@@ -1,4 +1,4 @@
-//! A directory of programs: every `.c` and `.rs` file below it with a main function, in the order of
+//! A directory of programs: every C, C++ and Rust file below it with a main function, in the order of
 //! their paths. A compiler's test suite works as it is; files that do not build alone are skipped by the
 //! hunt and counted.
 
@@ -69,7 +69,7 @@ impl Source for Corpus {
         let name = path.file_name().map_or_else(|| format!("{seed}.{}", language.extension()), |n| n.to_string_lossy().into_owned());
         // Programs may include their neighbours.
         let include = path.parent().map(|p| format!("-I{}", p.display()));
-        let cflags = if language == Language::C { include.into_iter().collect() } else { Vec::new() };
+        let cflags = if language.is_preprocessed() { include.into_iter().collect() } else { Vec::new() };
         let source = String::from_utf8_lossy(&bytes).into_owned();
         Ok(Some(Program { name, language, source, origin: Origin::File { path: path.clone() }, cflags }))
     }
@@ -110,7 +110,7 @@ mod tests {
     fn an_empty_corpus_says_what_to_do() {
         let scratch = Scratch::new().unwrap();
         let error = Corpus::open(scratch.path()).unwrap_err().to_string();
-        assert!(error.contains("name a directory with .c or .rs files"), "{error}");
+        assert!(error.contains("name a directory with .c, .cpp or .rs files"), "{error}");
         let error = Corpus::open(&scratch.join("nowhere")).unwrap_err().to_string();
         assert!(error.contains("nowhere"), "{error}");
     }

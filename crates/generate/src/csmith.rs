@@ -74,7 +74,7 @@ fn header_dir(program: &Path) -> Option<PathBuf> {
 }
 
 /// Changes whenever one of the two texts below does, so that no stale build is used.
-const RUNTIME_REVISION: u32 = 1;
+const RUNTIME_REVISION: u32 = 2;
 
 /// What programs include instead of csmith's own header: the same names, declared only.
 const HEADER: &str = "\
@@ -88,12 +88,21 @@ const HEADER: &str = "\
 #define PLATFORM_GENERIC_H
 #define __STDC_LIMIT_MACROS
 #include \"random_inc.h\"
+#ifdef __cplusplus
+#define TRUELINE_NAME const char *
+extern \"C\" {
+#else
+#define TRUELINE_NAME char *
+#endif
 extern uint32_t crc32_context;
 void crc32_gentab(void);
-void transparent_crc(uint64_t value, char *name, int flag);
-void transparent_crc_bytes(char *start, int count, char *name, int flag);
+void transparent_crc(uint64_t value, TRUELINE_NAME name, int flag);
+void transparent_crc_bytes(char *start, int count, TRUELINE_NAME name, int flag);
 void platform_main_begin(void);
 void platform_main_end(uint32_t crc, int flag);
+#ifdef __cplusplus
+}
+#endif
 #endif
 ";
 
@@ -157,23 +166,30 @@ impl Source for Csmith {
     }
 
     fn program(&self, seed: u64, language: Language) -> Result<Option<Program>, SourceError> {
-        if language != Language::C {
-            return Ok(None);
-        }
+        // Its C++ is that of 1998, with conversions that later standards and stricter compilers refuse.
+        let (tongue, standard): (&[&str], &[&str]) = match language {
+            Language::C => (&[], &[]),
+            Language::Cpp => (&["--lang-cpp"], &["-std=gnu++98", "-fpermissive"]),
+            Language::Rust => return Ok(None),
+        };
         // csmith reads 32 bits of seed.
         let job = self.tool.job().args(["--concise", "--no-argc", "--seed", &(seed & 0xffff_ffff).to_string()]);
-        let outcome = job.args(self.options.flags()).cwd(&self.dir).limits(Limits::seconds(20)).run()?;
+        let outcome = job.args(tongue).args(self.options.flags()).cwd(&self.dir).limits(Limits::seconds(20)).run()?;
         let source = outcome.stdout_text();
         if !outcome.success() || !source.contains("int main") {
             let reason = outcome.stderr_text().lines().next().unwrap_or("it gave up").to_owned();
             return Err(SourceError::NoProgram { generator: "csmith", seed, reason });
         }
         Ok(Some(Program {
-            name: format!("csmith-{seed}.c"),
+            name: format!("csmith-{seed}.{}", language.extension()),
             language,
             source,
             origin: Origin::Generated { generator: self.name(), seed },
-            cflags: self.cflags.clone(),
+            cflags: self.cflags.iter().cloned().chain(standard.iter().map(|f| (*f).to_owned())).collect(),
         }))
+    }
+
+    fn has(&self, _seed: u64, language: Language) -> bool {
+        language != Language::Rust
     }
 }

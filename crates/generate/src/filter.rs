@@ -69,6 +69,16 @@ pub struct Filter {
     lints: Vec<&'static str>,
 }
 
+/// What clang's sanitizers are asked about programs of a language, one build each. The C++ library is not built for MSan,
+/// which takes all that it writes for uninitialized.
+pub fn sanitizers_for(language: Language) -> &'static [&'static str] {
+    match language {
+        Language::C => &["undefined,address", "memory"],
+        Language::Cpp => &["undefined,address"],
+        Language::Rust => &[],
+    }
+}
+
 /// How much a filter asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Thoroughness {
@@ -162,7 +172,11 @@ impl Filter {
         match (self.thoroughness, &self.clang) {
             (Thoroughness::Unrun, _) => return Ok(None),
             (Thoroughness::Quick, Some(clang)) => {
-                return self.sanitized(clang, program, &source, &scratch, "clang", (&UBSAN_MSAN, self.memory_level));
+                let build: (&[&str], _) = match program.language {
+                    Language::Cpp => (&UBSAN_ASAN, OptLevel::O1),
+                    _ => (&UBSAN_MSAN, self.memory_level),
+                };
+                return self.sanitized(clang, program, &source, &scratch, "clang", build);
             }
             (Thoroughness::Whole | Thoroughness::Quick, _) => {}
         }
@@ -172,13 +186,14 @@ impl Filter {
             return Ok(Some(rejection));
         }
         if let Some(clang) = &self.clang {
-            for (by, build) in [("clang", (&UBSAN_ASAN[..], OptLevel::O1)), ("clang's MSan", (&MSAN[..], self.memory_level))] {
+            let builds = [("clang", (&UBSAN_ASAN[..], OptLevel::O1)), ("clang's MSan", (&MSAN[..], self.memory_level))];
+            for (by, build) in builds.into_iter().take(sanitizers_for(program.language).len()) {
                 if let Some(rejection) = self.sanitized(clang, program, &source, &scratch, by, build)? {
                     return Ok(Some(rejection));
                 }
             }
         }
-        self.interpreted(program, &source)
+        if program.language == Language::C { self.interpreted(program, &source) } else { Ok(None) }
     }
 
     /// Builds with a sanitizer and runs twice; addresses are randomised between the runs.
@@ -198,8 +213,10 @@ impl Filter {
         match compiler.compile(&request) {
             Ok(_) => {}
             Err(e @ (BuildError::Job(_) | BuildError::Starved { .. })) => return Err(SeamError(e.to_string())),
-            // A compiler that crashes with a sanitizer says nothing about the program.
-            Err(BuildError::Crashed { .. } | BuildError::Hung { .. } | BuildError::NoSuchLevel { .. }) => return Ok(None),
+            // A compiler that crashes with a sanitizer, or has no driver for the language, says nothing about the program.
+            Err(BuildError::Crashed { .. } | BuildError::Hung { .. } | BuildError::NoSuchLevel { .. } | BuildError::NoDriver(_)) => {
+                return Ok(None);
+            }
             Err(BuildError::Refused { message, .. }) => {
                 let line = message.lines().find(|l| l.contains("error")).or(message.lines().next());
                 return Ok(Some(Rejection::DoesNotBuild(line.unwrap_or("").to_owned())));
@@ -207,7 +224,12 @@ impl Filter {
         }
         let run = || -> Result<Outcome, JobError> {
             let limits = Limits { wall: self.limit, cpu: self.limit, memory: None, output: 1 << 20, ..Limits::default() };
-            Job::new(&binary).limits(limits).inside(scratch.path()).confine(Confinement::traced()).run()
+            Job::new(&binary)
+                .env("ASAN_OPTIONS", "detect_leaks=0")
+                .limits(limits)
+                .inside(scratch.path())
+                .confine(Confinement::traced())
+                .run()
         };
         let seam = |e: JobError| SeamError(e.to_string());
         let first = run().map_err(seam)?;
@@ -261,7 +283,8 @@ pub fn lints_of(clang: &Compiler, program: &Program) -> Vec<&'static str> {
 
 /// The first complaint of a program's syntax check with these warnings as errors. `-w` would silence them.
 fn complaint_of(clang: &Compiler, program: &Program, source: &Path, lints: &[&str]) -> Result<Option<String>, SeamError> {
-    let job = Job::new(&clang.id.path).args(["-fsyntax-only", "-Wno-everything"]).args(lints.iter().map(|l| format!("-Werror={l}")));
+    let clang = clang.driver(program.language).map_err(|e| SeamError(e.to_string()))?;
+    let job = clang.job().args(["-fsyntax-only", "-Wno-everything"]).args(lints.iter().map(|l| format!("-Werror={l}")));
     let outcome = job.args(&program.cflags).arg(source).limits(Limits::seconds(20)).run().map_err(|e| SeamError(e.to_string()))?;
     let text = outcome.stderr_text();
     Ok(text.lines().find(|l| l.contains("error:")).map(|l| l.trim().to_owned()))

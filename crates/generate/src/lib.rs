@@ -15,6 +15,6 @@ mod yarpgen;
 
 pub use corpus::Corpus;
 pub use csmith::{Csmith, CsmithOptions};
-pub use filter::{Filter, Rejection, lints_of};
+pub use filter::{Filter, Rejection, lints_of, sanitizers_for};
 pub use source::{Source, SourceError, SourceSpec, Weave, WideWeave};
 pub use weave::{Dice, weave, weave_wide, weave_wide_cpp};

@@ -28,7 +28,7 @@ pub enum SourceError {
         reason: String,
     },
     /// The directory has no program in it.
-    #[error("the corpus {dir} holds no C or Rust program with a main function; name a directory with .c or .rs files", dir = dir.display())]
+    #[error("the corpus {dir} holds no C, C++ or Rust program with a main function; name a directory with .c, .cpp or .rs files", dir = dir.display())]
     EmptyCorpus {
         /// The directory without any program.
         dir: PathBuf,
@@ -86,11 +86,11 @@ impl Source for Weave {
     }
 
     fn program(&self, seed: u64, language: Language) -> Result<Option<Program>, SourceError> {
-        Ok(Some(weave(seed, language)))
+        Ok(self.has(seed, language).then(|| weave(seed, language)))
     }
 
-    fn has(&self, _seed: u64, _language: Language) -> bool {
-        true
+    fn has(&self, _seed: u64, language: Language) -> bool {
+        matches!(language, Language::C | Language::Rust)
     }
 
     fn trusted(&self) -> bool {

@@ -7,6 +7,7 @@ mod compiler;
 mod coverage;
 mod explanation;
 mod finding;
+mod preprocessed;
 mod program;
 mod seam;
 mod source;
@@ -18,7 +19,8 @@ pub use compiler::{CompilerId, CompilerKind, OptLevel, ParseOptLevelError};
 pub use coverage::{CodeFunction, CodeMap, Coverage, CoverageSet};
 pub use explanation::{BlamedPass, Explanation, ExplanationState, KnownAs, MissingUpdate, WatchState, WatchedUpdates};
 pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Reading, Resource, Verdict};
-pub use program::{Language, Origin, Program};
+pub use preprocessed::OwnText;
+pub use program::{Language, Origin, ParseLanguageError, Program};
 pub use seam::{Answer, Interesting, Recoverability, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};
 pub use trace::{

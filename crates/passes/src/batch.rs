@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// How the names of files end that a stage can be tried on.
 fn extensions(stage: PassStage) -> &'static [&'static str] {
     match stage {
-        PassStage::Optimizer => &["ll", "bc", "c", "cpp", "cc", "cxx", "rs"],
-        PassStage::CodeGeneration => &["ll", "bc", "mir", "c", "cpp", "cc", "cxx"],
+        PassStage::Optimizer => &["ll", "bc", "c", "i", "cpp", "cc", "cxx", "C", "ii", "rs"],
+        PassStage::CodeGeneration => &["ll", "bc", "mir", "c", "i", "cpp", "cc", "cxx", "C", "ii"],
     }
 }
 

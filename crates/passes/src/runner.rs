@@ -5,7 +5,7 @@ use crate::lit::{self, OptCommand};
 use crate::observation::{Observation, ObservationError, PassRun};
 use crate::report::{Detail, FileReport, ProblemKind, Report, Watch};
 use std::path::{Path, PathBuf};
-use trueline_model::OptLevel;
+use trueline_model::{Language, OptLevel};
 use trueline_toolchain::{Exit, Job, Limits, Outcome, Scratch, Tool, find_compiler};
 
 /// Which half of the compiler is looked at.
@@ -203,12 +203,11 @@ enum Source {
 
 impl Source {
     fn of(file: &Path) -> Option<Self> {
-        match file.extension()?.to_str()? {
-            "c" => Some(Source::C),
-            "cpp" | "cc" | "cxx" => Some(Source::Cpp),
-            "rs" => Some(Source::Rust),
-            _ => None,
-        }
+        Some(match Language::of_path(file)? {
+            Language::C => Source::C,
+            Language::Cpp => Source::Cpp,
+            Language::Rust => Source::Rust,
+        })
     }
 }
 

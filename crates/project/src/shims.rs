@@ -10,7 +10,8 @@ use std::fmt;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use trueline_toolchain::{Compiler, quote};
+use trueline_model::Language;
+use trueline_toolchain::{Compiler, ToolError, quote};
 
 /// One call of a compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +156,7 @@ fn targets(choice: &Choice) -> BTreeMap<String, String> {
     let plain = C_NAMES.iter().map(|n| (*n, Speaks::C)).chain(CXX_NAMES.iter().map(|n| (*n, Speaks::Cxx)));
     match choice {
         Choice::Given(compiler) => {
-            let (c, cxx) = (compiler.job().command_line(), cxx_of(compiler));
+            let (c, cxx) = (compiler.driver(Language::C).as_ref().unwrap_or(compiler).job().command_line(), cxx_of(compiler));
             let numbered = installed_names().into_iter().map(|(name, _, speaks)| (name, speaks));
             let names = plain.map(|(n, s)| (n.to_owned(), s)).chain(numbered);
             names.map(|(name, speaks)| (name, if speaks == Speaks::C { c.clone() } else { cxx.clone() })).collect()
@@ -166,11 +167,11 @@ fn targets(choice: &Choice) -> BTreeMap<String, String> {
 
 /// The C++ driver beside a C driver; the C driver's own name where there is none, so that the build says what it lacks.
 fn cxx_of(compiler: &Compiler) -> String {
-    let mut sibling = compiler.clone();
-    let name = compiler.id.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let renamed = if name.contains("++") { name } else { name.replacen("gcc", "g++", 1).replacen("clang", "clang++", 1) };
-    sibling.id.path.set_file_name(&renamed);
-    if sibling.id.path.exists() { sibling.job().command_line() } else { quote(renamed) }
+    match compiler.driver(Language::Cpp) {
+        Ok(driver) => driver.job().command_line(),
+        Err(ToolError::Missing { name, .. }) => quote(name),
+        Err(ToolError::Broken { path, .. }) => quote(path),
+    }
 }
 
 /// Every compiler on PATH with a name that builds use, the first of each name.

@@ -29,6 +29,8 @@ pub struct ScriptSpec {
     pub clang: String,
     /// What the program must be.
     pub demand: Demand,
+    /// What its sanitizers look for, one build each.
+    pub sanitizers: &'static [&'static str],
 }
 
 /// The script's text. Cheap questions come first: does it compile, is it still valid under UBSan, ASan and
@@ -51,13 +53,14 @@ pub fn interesting_script(spec: &ScriptSpec) -> String {
         ));
     }
     script.push_str(&format!("\"$TRUELINE\" triage \"$FILE\" {} >/dev/null 2>&1 || exit 1\n", words(&spec.arguments)));
-    if has_clang && spec.demand == Demand::Sane {
+    if has_clang && spec.demand == Demand::Sane && !spec.sanitizers.is_empty() {
         script.push_str(&format!(
             "# Without optimization, or uninitialized values are gone before the sanitizer sees them.\n\
-             for sanitizer in undefined,address memory; do\n  \
+             for sanitizer in {}; do\n  \
              \"$CLANG\" {cflags} -w -g -O0 -fsanitize=$sanitizer -fno-sanitize-recover=all \"$FILE\" -o \"$work/a.out\" 2>/dev/null || exit 1\n  \
              timeout 10 \"$work/a.out\" >/dev/null 2>\"$work/log\"\n  \
-             [ $? -lt 124 ] && ! grep -q -e 'runtime error' -e 'Sanitizer' \"$work/log\" || exit 1\ndone\n"
+             [ $? -lt 124 ] && ! grep -q -e 'runtime error' -e 'Sanitizer' \"$work/log\" || exit 1\ndone\n",
+            spec.sanitizers.join(" ")
         ));
     }
     script.push_str("exit 0\n");

@@ -95,13 +95,13 @@ fn make(db: &Path, id: FindingId, view: PageView) -> Result<String, String> {
     let record = store.findings().map_err(|e| text(&e))?.into_iter().find(|f| f.id == id).ok_or("there is no such finding")?;
     let evidence = store.evidence(&record).map_err(|e| text(&e))?.ok_or("the program of this finding was not kept")?;
     let (program, finding) = (&evidence.program, &record.finding);
-    if program.language != Language::C {
-        return Err("only C programs can be analysed further".to_owned());
+    if program.language == Language::Rust {
+        return Err("only C and C++ programs can be analysed further".to_owned());
     }
     let compiler = find_compiler(&finding.compiler.path.to_string_lossy()).map_err(|e| text(&e))?;
     let scratch = Scratch::new().map_err(|e| text(&e))?;
     // A file name is a stranger's word too.
-    let source = scratch.write("program.c", &program.source).map_err(|e| text(&e))?;
+    let source = scratch.write(format!("program.{}", program.language.extension()), &program.source).map_err(|e| text(&e))?;
     let (page, opt) = (scratch.join("page.html"), finding.opt.flag());
     let myself = std::env::current_exe().map_err(|e| text(&e))?;
     let mut job = Job::new(myself);
@@ -115,7 +115,7 @@ fn make(db: &Path, id: FindingId, view: PageView) -> Result<String, String> {
         }
         PageView::Repair => {
             let binary = scratch.join("program");
-            let request = CompileRequest::new(&source, Language::C, finding.opt, &binary).flags(program.cflags.iter().cloned());
+            let request = CompileRequest::new(&source, program.language, finding.opt, &binary).flags(program.cflags.iter().cloned());
             compiler.compile(&request).map_err(|e| text(&e))?;
             job = job.arg("repair").arg(&binary).arg("-o").arg(scratch.join("repaired")).arg("--source").arg(&source);
             job.arg("--cc").arg(&compiler.id.path).arg("--no-check")

@@ -1,6 +1,6 @@
 //! Claims and units: who works on which program, and what is left to do there.
 
-use crate::store::{ProgramKey, birth_of, compiler_row, host, language_name};
+use crate::store::{ProgramKey, birth_of, compiler_row, host};
 use crate::{Store, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 use trueline_model::{CompilerId, OptLevel};
@@ -44,7 +44,7 @@ impl Store {
     pub fn claim(&self, key: &ProgramKey, wanted: &[(CompilerId, Vec<OptLevel>)]) -> Result<Claim, StoreError> {
         let me = self.process()?;
         self.write(|c| {
-            let values = params![key.source, key.seed as i64, key.mutation, language_name(key.language)];
+            let values = params![key.source, key.seed as i64, key.mutation, key.language.key()];
             c.execute("INSERT OR IGNORE INTO programs (source, seed, mutation, language) VALUES (?, ?, ?, ?)", values)?;
             let (program, owner, deaths, rejected): (i64, Option<i64>, i64, bool) = c.query_row(
                 "SELECT id, claimed_by, deaths, rejection IS NOT NULL FROM programs
@@ -86,7 +86,7 @@ impl Store {
     pub fn release(&self, key: &ProgramKey) -> Result<(), StoreError> {
         let me = self.process()?;
         self.write(|c| {
-            let values = params![me, key.source, key.seed as i64, key.mutation, language_name(key.language)];
+            let values = params![me, key.source, key.seed as i64, key.mutation, key.language.key()];
             let sql =
                 "UPDATE programs SET claimed_by = NULL WHERE claimed_by = ? AND source = ? AND seed = ? AND mutation = ? AND language = ?";
             c.execute(sql, values).map(drop)
@@ -102,7 +102,7 @@ impl Store {
     /// Records that a program is not valid: its open units are dropped, its findings withdrawn.
     pub fn reject(&self, key: &ProgramKey, reason: &str) -> Result<(), StoreError> {
         self.write(|c| {
-            let values = params![key.source, key.seed as i64, key.mutation, language_name(key.language)];
+            let values = params![key.source, key.seed as i64, key.mutation, key.language.key()];
             let sql = "SELECT id FROM programs WHERE source = ? AND seed = ? AND mutation = ? AND language = ?";
             let Some(program) = c.query_row(sql, values, |r| r.get::<_, i64>(0)).optional()? else { return Ok(()) };
             c.execute("UPDATE programs SET rejection = ?, claimed_by = NULL WHERE id = ?", params![reason, program])?;

@@ -150,7 +150,7 @@ impl Store {
     fn unpack(&self, row: Stored) -> Result<FindingRecord, StoreError> {
         let bad = |reason: String| StoreError::BadRecord { path: self.path().to_owned(), reason };
         let finding = serde_json::from_str(&row.document).map_err(|e| bad(format!("finding {}: {e}", row.id)))?;
-        let language = if row.language == "rust" { Language::Rust } else { Language::C };
+        let language: Language = row.language.parse().map_err(|e| bad(format!("program of finding {}: {e}", row.id)))?;
         let program = ProgramKey { source: row.source, seed: row.seed as u64, mutation: row.mutation, language };
         Ok(FindingRecord {
             id: FindingId(row.id),

@@ -176,13 +176,6 @@ pub(crate) fn compiler_row(connection: &Connection, id: &CompilerId) -> rusqlite
     connection.query_row("SELECT id FROM compilers WHERE path = ? AND kind = ? AND version = ?", values, |r| r.get(0))
 }
 
-pub(crate) fn language_name(language: Language) -> &'static str {
-    match language {
-        Language::C => "c",
-        Language::Rust => "rust",
-    }
-}
-
 /// Seconds since the epoch. Only ever shown: nothing decides by it, so that a clock that jumps harms nothing.
 pub(crate) fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()

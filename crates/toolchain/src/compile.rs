@@ -1,6 +1,6 @@
 //! Compiling a program: one request, one binary, the exact command beside it.
 
-use crate::tool::Compiler;
+use crate::tool::{Compiler, ToolError};
 use crate::{Exit, Job, JobError, Limits, Outcome, link};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct CompileRequest {
 
 impl CompileRequest {
     /// A request with debug information, no further flags and 30 seconds, which is three orders of
-    /// magnitude more than programs of this size take.
+    /// magnitude more than programs of this size take; templates may take minutes.
     pub fn new(source: impl Into<PathBuf>, language: Language, opt: OptLevel, output: impl Into<PathBuf>) -> Self {
         Self {
             source: source.into(),
@@ -46,7 +46,10 @@ impl CompileRequest {
             flags: Vec::new(),
             output: output.into(),
             // CPU time tells a hang; by the clock, a compiler on a busy machine looks like one.
-            limits: Limits { wall: Duration::from_secs(120), ..Limits::seconds(30) },
+            limits: match language {
+                Language::Cpp => Limits { wall: Duration::from_secs(480), ..Limits::seconds(120) },
+                Language::C | Language::Rust => Limits { wall: Duration::from_secs(120), ..Limits::seconds(30) },
+            },
         }
     }
 
@@ -133,6 +136,9 @@ pub enum BuildError {
         /// The level that it does not have.
         opt: OptLevel,
     },
+    /// The compiler has no driver for the language here.
+    #[error(transparent)]
+    NoDriver(#[from] ToolError),
     /// The compiler could not be started.
     #[error(transparent)]
     Job(#[from] JobError),
@@ -142,7 +148,7 @@ impl Compiler {
     /// The job of a compilation, for callers that add flags of their own to the command line.
     pub fn compile_job(&self, request: &CompileRequest) -> Result<Job, BuildError> {
         let no_such_level = || BuildError::NoSuchLevel { compiler: self.id.to_string(), opt: request.opt };
-        let mut job = self.job();
+        let mut job = self.driver(request.language)?.job();
         if self.id.kind == CompilerKind::Rustc {
             let level = request.opt.rustc_value().ok_or_else(no_such_level)?;
             // Checks that only one of the two builds has would make their behaviour differ: fix both.
@@ -170,6 +176,10 @@ impl Compiler {
 
     /// Compiles. Crashes and hangs of the compiler come back as errors of their own kind.
     pub fn compile(&self, request: &CompileRequest) -> Result<Build, BuildError> {
+        let driver = self.driver(request.language)?;
+        if driver != *self {
+            return driver.compile(request);
+        }
         let job = self.compile_job(request)?;
         let command = job.command_line();
         if link::is_direct(self, request)

@@ -10,6 +10,7 @@
 mod compile;
 mod confine;
 mod doctor;
+mod driver;
 mod job;
 mod launch;
 mod link;

@@ -116,7 +116,7 @@ fn known(key: &Key) -> Option<bool> {
 fn names_files_or_phases(flag: &str) -> bool {
     const WHOLE: [&str; 9] = ["-c", "-S", "-E", "-r", "-x", "-o", "-###", "-v", "--coverage"];
     const STARTS: [&str; 6] = ["-flto", "-fdump", "-d", "-fprofile", "-save-temps", "-gsplit-dwarf"];
-    const ENDS: [&str; 5] = [".c", ".i", ".s", ".S", ".cc"];
+    const ENDS: [&str; 9] = [".c", ".i", ".s", ".S", ".cc", ".cpp", ".cxx", ".C", ".ii"];
     WHOLE.contains(&flag) || STARTS.iter().any(|s| flag.starts_with(s)) || ENDS.iter().any(|e| flag.ends_with(e))
 }
 

@@ -64,7 +64,7 @@ impl<'a> Target<'a> {
         let directory = prepared.map_err(|source| TraceError::System { what: "cannot prepare the run".into(), source })?;
         let Launch { name, args, env, stdin, .. } = launch;
         let fork = launch.allowed.allow(Permission::Fork);
-        let (vars, shell) = (vars == Vars::All, !args.iter().all(plain));
+        let (vars, shell) = (vars != Vars::None, !args.iter().all(plain));
         Ok(Target {
             binary,
             args,

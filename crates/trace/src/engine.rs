@@ -37,8 +37,10 @@ use trueline_toolchain::{Job, Launch, Limits, Onlooker};
 /// Whether variables are evaluated at each stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vars {
-    /// Locals, parameters and globals.
+    /// Locals, parameters and globals; references and classes of the C++ library as what they stand for.
     All,
+    /// The same by their members alone, as they lie in memory.
+    Layout,
     /// None: lines and frames only.
     None,
 }

@@ -12,6 +12,7 @@ mod facts;
 mod frame;
 mod glide;
 mod libraries;
+mod library;
 mod module;
 mod path;
 mod places;

@@ -143,8 +143,8 @@ fn width_in(line: &str, name: &str, language: Language) -> Option<Width> {
         let Some(at) = listed.iter().position(|word| *word == name) else { continue };
         let width = match language {
             Language::Rust => listed.get(at + 1).and_then(|word| kind(word)),
-            Language::C if part.contains('*') => None,
-            Language::C => {
+            Language::C | Language::Cpp if part.contains('*') => None,
+            Language::C | Language::Cpp => {
                 let types: Vec<Width> = listed[..at].iter().rev().skip_while(|w| kind(w).is_none()).map_while(|w| kind(w)).collect();
                 // `short int` and `unsigned char` are narrow.
                 types.first().map(|_| if types.contains(&Width::Narrow) { Width::Narrow } else { Width::Wide })

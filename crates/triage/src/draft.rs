@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use trueline_model::wording::{self, Report};
-use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, OptLevel, PassRole, Program, Reading, Verdict};
+use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, Language, OptLevel, PassRole, Program, Reading, Verdict};
 use trueline_toolchain::quote;
 
 /// Everything a draft is made of.
@@ -127,7 +127,11 @@ fn report(draft: &Draft<'_>) -> String {
     };
     let _ = writeln!(text, "# [{} {}] {title} at {}\n\n<!-- {tracker} -->\n", id.kind, id.version, draft.opt);
     let _ = writeln!(text, "## Program (`{}`)\n", shown_file(draft));
-    let fence = if draft.program.language == trueline_model::Language::C { "c" } else { "rust" };
+    let fence = match draft.program.language {
+        Language::C => "c",
+        Language::Cpp => "cpp",
+        Language::Rust => "rust",
+    };
     let source = draft.reduced.unwrap_or(&draft.program.source);
     let _ = writeln!(text, "```{fence}\n{}\n```\n", source.trim_end());
     let _ = writeln!(

@@ -216,7 +216,7 @@ pub(super) fn variable_in(debug: &Module, pc: u64, slot: Slot) -> Option<(VarKey
                 _ => None,
             };
             let ty = debug.ty(var.ty);
-            let is_scalar = matches!(ty.kind, TypeKind::Signed | TypeKind::Unsigned | TypeKind::Pointer);
+            let is_scalar = matches!(ty.kind, TypeKind::Signed | TypeKind::Unsigned | TypeKind::Pointer | TypeKind::Reference(_));
             if at == Some(slot.0) && ty.size == slot.1 && is_scalar && !var.is_artificial {
                 let key = VarKey { function: Arc::clone(&function.name), name: Arc::clone(&var.name), decl_line: var.decl_line };
                 // Two variables that share a slot cannot be told apart.

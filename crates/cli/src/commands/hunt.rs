@@ -5,7 +5,7 @@ pub mod progress;
 mod slurm;
 
 use crate::exit::Ending;
-use crate::input::parse_duration;
+use crate::input::{drivers, parse_duration};
 use anyhow::{Context, bail};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use trueline_campaign::{CampaignError, Confirm, Minimize, Oracle, Plan, Reporter, Seeds, Shard, Silent, Totals, Validation};
 use trueline_generate::SourceSpec;
-use trueline_model::{CompilerKind, EngineKind, Invariant, OptLevel, Policy};
+use trueline_model::{CompilerKind, EngineKind, Invariant, Language, OptLevel, Policy};
 use trueline_store::Store;
 use trueline_toolchain::{Compiler, find_compiler, installed_compilers};
 
@@ -23,6 +23,9 @@ pub struct Args {
     /// Compilers, by name or path. [default: the newest gcc and the newest clang]
     #[arg(long, value_name = "CC", value_delimiter = ',')]
     cc: Vec<String>,
+    /// The language of the programs: c, c++ or rust. [default: that of the compilers; in a corpus all that they take]
+    #[arg(long, value_name = "LANGUAGE")]
+    language: Option<Language>,
     /// Levels to compile at. [default: -Og,-O1,-O2,-O3,-Ofast,-Os,-Oz]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',', allow_hyphen_values = true)]
     opt: Vec<OptLevel>,
@@ -195,7 +198,7 @@ fn beside(db: &std::path::Path, what: &str) -> PathBuf {
 }
 
 fn plan_of(args: &Args) -> anyhow::Result<Plan> {
-    let compilers = if args.cc.is_empty() { default_compilers() } else { named_compilers(&args.cc)? };
+    let compilers = compilers_of(args)?;
     if compilers.is_empty() {
         bail!("no compiler was found; install one with `apt-get install gcc clang-16`, or name one with --cc");
     }
@@ -231,11 +234,40 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// The newest gcc and the newest clang.
-fn default_compilers() -> Vec<Compiler> {
+/// The compilers of a hunt, each under the driver that its programs need.
+fn compilers_of(args: &Args) -> anyhow::Result<Vec<Compiler>> {
+    let named = if args.cc.is_empty() { default_compilers(args.language) } else { named_compilers(&args.cc)? };
+    match args.language {
+        Some(language) => {
+            if let Some(other) = named.iter().find(|c| !c.takes(language)) {
+                bail!("{} does not compile {language}; choose another compiler with --cc, or another --language", other.id);
+            }
+            drivers(&named, language)
+        }
+        // A directory may hold C and C++: what has a driver for either is asked about both.
+        None if matches!(args.generator, SourceSpec::Corpus(_)) => {
+            let both =
+                |c: &Compiler| Language::ALL.into_iter().filter(|l| c.takes(*l)).filter_map(|l| c.driver(l).ok()).collect::<Vec<_>>();
+            let mut all: Vec<Compiler> = Vec::new();
+            for driver in named.iter().flat_map(both) {
+                if !all.contains(&driver) {
+                    all.push(driver);
+                }
+            }
+            Ok(all)
+        }
+        None => Ok(named),
+    }
+}
+
+/// The newest gcc and the newest clang; for Rust, rustc.
+fn default_compilers(language: Option<Language>) -> Vec<Compiler> {
     let installed = installed_compilers();
-    let newest = |kind| installed.iter().filter(|c| c.id.kind == kind).max_by_key(|c| c.major()).cloned();
-    [CompilerKind::Gcc, CompilerKind::Clang].into_iter().filter_map(newest).collect()
+    let speaks = |c: &&Compiler| language.is_none_or(|l| c.driver(l).is_ok());
+    let newest = |kind: &CompilerKind| installed.iter().filter(|c| c.id.kind == *kind).filter(speaks).max_by_key(|c| c.major()).cloned();
+    let kinds: &[CompilerKind] =
+        if language == Some(Language::Rust) { &[CompilerKind::Rustc] } else { &[CompilerKind::Gcc, CompilerKind::Clang] };
+    kinds.iter().filter_map(newest).collect()
 }
 
 fn named_compilers(names: &[String]) -> anyhow::Result<Vec<Compiler>> {

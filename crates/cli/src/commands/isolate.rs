@@ -270,6 +270,12 @@ fn triaged_passes(path: &Path) -> anyhow::Result<Vec<String>> {
 
 fn read_program(args: &Args) -> anyhow::Result<Program> {
     let path = &args.file;
+    if Language::of_path(path) == Some(Language::Cpp) {
+        bail!(
+            "{}: isolate makes witness programs by rules over C tokens, which do not hold for C++; it takes .c and .i files",
+            path.display()
+        );
+    }
     if Language::of_path(path) != Some(Language::C) {
         bail!("{} is not a C program; isolate mutates C only", path.display());
     }

@@ -116,6 +116,12 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 }
 
 fn read_program(args: &Args) -> anyhow::Result<Program> {
+    if Language::of_path(&args.file) == Some(Language::Cpp) {
+        bail!(
+            "{}: mutate inserts C statements by a C syntax tree and cannot tell what C++ code means; it takes .c and .i files",
+            args.file.display()
+        );
+    }
     if Language::of_path(&args.file) != Some(Language::C) {
         bail!("{} is not a C file; mutate takes .c and .i files", args.file.display());
     }

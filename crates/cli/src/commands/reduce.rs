@@ -84,8 +84,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let looking = Looking::new(args.engine, args.policy);
     let Start { program, setting, fault, output } = starting_point(&args, &looking)?;
     let kind = fault.kind().to_owned();
-    if program.language != trueline_model::Language::C {
-        bail!("{}: only C programs can be reduced", program.name);
+    if program.language == trueline_model::Language::Rust {
+        bail!("{}: only C and C++ programs can be reduced", program.name);
     }
     let pass = if args.any_pass { None } else { pass_of(program.clone(), &looking, &setting, &kind, Some(&fault))? };
     let program = self_contained(program, &looking, &setting, &kind, pass.as_deref())?;
@@ -145,14 +145,14 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
     // A store may be a project's default: a program that is named needs none.
     if let Some(db) = args.db.as_ref().filter(|_| !is_program(&args.target)) {
         let store = Store::open_existing(db)?;
-        let id = args
-            .target
-            .parse()
-            .with_context(|| format!("`{}` is neither a program (.c) nor the number of a finding in {}", args.target, db.display()))?;
+        let id = args.target.parse().with_context(|| {
+            format!("`{}` is neither a program (.c, .cpp) nor the number of a finding in {}", args.target, db.display())
+        })?;
         let record = store.finding(FindingId(id))?;
         let evidence = store.evidence(&record)?.with_context(|| format!("finding {id} has no program in {}", db.display()))?;
         let compiler = find_compiler(&record.finding.compiler.path.to_string_lossy())?;
-        let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("finding-{id}.reduced.c")));
+        let output =
+            args.output.clone().unwrap_or_else(|| PathBuf::from(format!("finding-{id}.reduced.{}", evidence.program.language.extension())));
         let setting = Setting { compiler, opt: record.finding.opt };
         if let Some(minimal) = evidence.minimal {
             // A variant that has shed the insertions it does not need; its lines are others.
@@ -166,7 +166,7 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
     }
     let path = Path::new(&args.target);
     let program = read_with_flags(path, &args.cflags)?;
-    let setting = Setting { compiler: find_compiler(&args.cc)?, opt: args.opt };
+    let setting = Setting { compiler: find_compiler(&args.cc)?.driver(program.language)?, opt: args.opt };
     let output = args.output.clone().unwrap_or_else(|| path.with_extension(format!("reduced.{}", program.language.extension())));
     if std::path::absolute(&output)? == std::path::absolute(path)? {
         bail!("{} is the program itself; the original is never changed: choose another -o", output.display());

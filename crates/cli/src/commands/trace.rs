@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use trueline_model::{Language, Observation, Policy, Step, StepSink, TraceHeader, VarKind};
 use trueline_toolchain::{CompileRequest, Scratch};
-use trueline_trace::{TraceRequest, open_engine};
+use trueline_trace::{TraceRequest, Vars, open_engine};
 
 /// Trace one build from main to its return and print every stop.
 #[derive(clap::Args)]
@@ -27,6 +27,9 @@ pub struct Args {
     focus: FocusFlags,
     #[command(flatten)]
     launch: LaunchFlags,
+    /// Show variables by their members alone: references as addresses, std::string and its kin as they lie in memory.
+    #[arg(long)]
+    raw: bool,
     /// Print JSON Lines: a header, then one line per stop.
     #[arg(long)]
     json: bool,
@@ -86,7 +89,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         let compile = CompileRequest::new(source, program.language, opt, scratch.join("program"))
             .flags(program.cflags.iter().chain(&args.build.cflags).cloned());
         request.binary = compiler.compile(&compile)?.binary;
-        request.user_files = vec![program.name];
+        request.user_files = vec![program.own_text().file.to_owned()];
     }
     request.launch = args.launch.launch(&args.args)?;
     request.follow = args.launch.follow();
@@ -95,6 +98,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     request.focus = args.focus.focus(&args.tracing)?;
     request.limits = args.tracing.limits();
     request.search = args.tracing.search();
+    if args.raw {
+        request.vars = Vars::Layout;
+    }
     let engine = open_engine(args.tracing.engine)?;
     let mut printer = Printer { out: BufWriter::new(std::io::stdout().lock()), json: args.json, failure: None };
     if args.json {

@@ -15,7 +15,7 @@ pub use trueline_explain::TriageDocument;
 use trueline_explain::{
     ExplainError, Explained, Explainer, FindingCase, Looking, Losses, Readers, Stage, Versions, check_options, faults_of, shows_expected,
 };
-use trueline_model::{CompilerKind, EngineKind, Fault, FindingId, Invariant, Language, OptLevel, Policy};
+use trueline_model::{EngineKind, Fault, FindingId, Invariant, Language, OptLevel, Policy};
 use trueline_store::Store;
 use trueline_toolchain::{find_compiler, installed_compilers};
 use trueline_triage::{KnownBugs, Setting};
@@ -183,9 +183,10 @@ fn from_files(args: &Args, looking: &Looking) -> anyhow::Result<(Vec<FindingCase
             bail!("finding {target}: a number needs the store it is in (--db FILE)");
         }
         let program = read_with_flags(target.as_ref(), &args.cflags)?;
-        if (program.language == Language::Rust) != (compiler.id.kind == CompilerKind::Rustc) {
+        if !compiler.takes(program.language) {
             bail!("{} does not compile {target}; choose another compiler with --cc", compiler.id);
         }
+        let compiler = compiler.driver(program.language)?;
         for &opt in &args.opt {
             let setting = Setting { compiler: compiler.clone(), opt };
             let faults = faults_of(program.clone(), looking, &setting).map_err(|error| match error {
@@ -239,7 +240,7 @@ fn from_store(store: &Store, args: &Args) -> anyhow::Result<Vec<FindingCase>> {
 fn expect(args: &Args, kind: &str, looking: &Looking) -> anyhow::Result<Ending> {
     let [target] = args.targets.as_slice() else { bail!("--expect judges one program") };
     let program = read_with_flags(target.as_ref(), &args.cflags)?;
-    let compiler = find_compiler(&args.cc)?;
+    let compiler = find_compiler(&args.cc)?.driver(program.language)?;
     let &[opt] = args.opt.as_slice() else { bail!("--expect judges one level") };
     let shows = shows_expected(program, looking, &Setting { compiler, opt }, kind, args.expect_pass.as_deref())?;
     Ok(if shows { Ending::Clean } else { Ending::Found })

@@ -77,7 +77,30 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         Ok(())
     }
 
+    /// The functions of classes inside a function: a lambda is one, and its body stands in its class, whether or not the
+    /// function around it has code of its own.
+    fn local_classes(&mut self, id: DieId, depth: u32) -> Result<(), Damage> {
+        if depth > DEEPEST {
+            return Err(Damage::Other("blocks nested too deeply"));
+        }
+        for child in children(self.all, id) {
+            match die(self.all, child).entry.tag() {
+                gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
+                    for member in children(self.all, child) {
+                        if die(self.all, member).entry.tag() == gimli::DW_TAG_subprogram {
+                            self.function(member)?;
+                        }
+                    }
+                }
+                gimli::DW_TAG_lexical_block => self.local_classes(child, depth + 1)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn function(&mut self, id: DieId) -> Result<(), Damage> {
+        self.local_classes(id, 0)?;
         let described = self.ranges(id);
         let ranges = with_code(&described);
         let Some(name) = function_name(self.all, id) else { return Ok(()) };

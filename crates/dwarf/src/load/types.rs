@@ -1,6 +1,7 @@
 //! Types, good enough to print values and spell names.
 
 use super::dies::{All, DieId, attribute, children, die, flag, follow, number, text};
+use super::library::recognise;
 use super::names::language;
 use crate::{Field, Type, TypeId, TypeKind, Variant};
 use gimli::AttributeValue;
@@ -85,9 +86,14 @@ impl TypeReader {
                 };
                 (kind, size)
             }
+            gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type => {
+                let kind = match follow(all, id, gimli::DW_AT_type) {
+                    Some(target) => TypeKind::Reference(self.read(all, types, target, depth + 1)),
+                    None => TypeKind::Pointer,
+                };
+                (kind, if size == 0 { 8 } else { size })
+            }
             gimli::DW_TAG_pointer_type
-            | gimli::DW_TAG_reference_type
-            | gimli::DW_TAG_rvalue_reference_type
             | gimli::DW_TAG_ptr_to_member_type
             | gimli::DW_TAG_unspecified_type
             | gimli::DW_TAG_subroutine_type => (TypeKind::Pointer, if size == 0 { 8 } else { size }),
@@ -98,7 +104,14 @@ impl TypeReader {
                 }
                 match children(all, id).find(|&c| die(all, c).entry.tag() == gimli::DW_TAG_variant_part) {
                     Some(part) => (self.variants(all, types, part, depth), size),
-                    None => (TypeKind::Aggregate(self.fields(all, types, id, depth)), size),
+                    None => {
+                        let fields = self.fields(all, types, id, depth);
+                        let kind = match recognise(all, id, size) {
+                            Some(found) => TypeKind::Library { container: found.read(|of| self.read(all, types, of, depth + 1)), fields },
+                            None => TypeKind::Aggregate(fields),
+                        };
+                        (kind, size)
+                    }
                 }
             }
             gimli::DW_TAG_array_type => self.array(all, types, id, depth),
@@ -125,7 +138,12 @@ impl TypeReader {
     fn fields(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> Vec<Field> {
         let members = children(all, id).filter(|&c| {
             let entry = &die(all, c).entry;
-            entry.tag() == gimli::DW_TAG_member && !flag(all, c, gimli::DW_AT_external) && !flag(all, c, gimli::DW_AT_artificial)
+            match entry.tag() {
+                gimli::DW_TAG_member => !flag(all, c, gimli::DW_AT_external) && !flag(all, c, gimli::DW_AT_artificial),
+                // Where a virtual base is depends on the object: an expression says.
+                gimli::DW_TAG_inheritance => number(all, c, gimli::DW_AT_data_member_location).is_some(),
+                _ => false,
+            }
         });
         members.filter_map(|member| self.field(all, types, member, depth)).collect()
     }
@@ -247,9 +265,11 @@ fn copy_of(types: &[Type], id: TypeId) -> (TypeKind, u64) {
         TypeKind::Float => TypeKind::Float,
         TypeKind::Complex => TypeKind::Complex,
         TypeKind::Pointer => TypeKind::Pointer,
+        TypeKind::Reference(to) => TypeKind::Reference(*to),
         TypeKind::Opaque => TypeKind::Opaque,
         TypeKind::Array { element, count } => TypeKind::Array { element: *element, count: *count },
         TypeKind::Aggregate(fields) => TypeKind::Aggregate(fields.clone()),
+        TypeKind::Library { container, fields } => TypeKind::Library { container: *container, fields: fields.clone() },
         TypeKind::Enum { discriminant, variants } => TypeKind::Enum { discriminant: discriminant.clone(), variants: variants.clone() },
     };
     (kind, of.size)
@@ -278,6 +298,7 @@ fn spell(all: All<'_, '_, '_>, id: DieId, depth: u32) -> String {
             if inner.ends_with('*') { format!("{inner}*") } else { format!("{inner} *") }
         }
         gimli::DW_TAG_reference_type => format!("{} &", target()),
+        gimli::DW_TAG_rvalue_reference_type => format!("{} &&", target()),
         gimli::DW_TAG_const_type => match target() {
             inner if inner.ends_with('*') => format!("{inner} const"),
             inner => format!("const {inner}"),

@@ -36,7 +36,8 @@ const MAIN_COST: u64 = 900;
 pub fn weave(seed: u64, language: Language) -> Program {
     let (c, rust) = sources(seed);
     let source = match language {
-        Language::C => c,
+        // C text: `Weave` offers no C++ as long as it has no writer for it.
+        Language::C | Language::Cpp => c,
         Language::Rust => rust,
     };
     Program {

@@ -148,7 +148,7 @@ impl<'t> Tracer<'t> {
             passed: HashSet::new(),
             rows: None,
             windows,
-            watch: Watch::new(module, request.policy),
+            watch: Watch::new(module, request.policy, request.vars),
             steps: 0,
             muted: Vec::new(),
             glide: Glide::default(),
@@ -445,7 +445,7 @@ impl<'t> Tracer<'t> {
         let frames = self.frames(position.pc, shown);
         let vars = match self.request.vars {
             Vars::None => Vec::new(),
-            Vars::All => self.variables(position, shown.hidden, statics),
+            Vars::All | Vars::Layout => self.variables(position, shown.hidden, statics),
         };
         Step {
             step: self.steps,

@@ -1,6 +1,6 @@
 //! From a placement and a type to the canonical text of a value.
 
-use super::eval::{Fault, Machine, Place, Placement, SSE, Value, X87};
+use super::eval::{Fault, Machine, Memory, Place, Placement, SSE, Value, X87};
 use super::frame::Frame;
 use super::module::{Field, Module, TypeId, TypeKind, Variant};
 use super::op::ValueType;
@@ -156,13 +156,15 @@ fn copy_bits(to: &mut [u8], at: u64, from: &[u8], offset: u64, bits: u64) {
 }
 
 /// Prints an object into `text`.
-pub(crate) fn print(module: &Module, ty: TypeId, content: &Content, text: &mut String) -> Printed {
+///
+/// With `memory`, references and classes of the C++ library show what lies behind them.
+pub(crate) fn print(module: &Module, memory: Option<&dyn Memory>, ty: TypeId, content: &Content, text: &mut String) -> Printed {
     text.clear();
     if content.is_synthetic {
         text.push_str("(synthetic pointer)");
         return Printed::Text;
     }
-    let mut printer = Printer { module, content, text, budget: LEAVES, shown: false, hidden: false };
+    let mut printer = Printer { module, content, memory, text, budget: LEAVES, depth: 0, shown: false, hidden: false };
     printer.object(ty, 0, None);
     match (printer.hidden, printer.shown) {
         (true, false) => Printed::AllMissing,
@@ -170,17 +172,20 @@ pub(crate) fn print(module: &Module, ty: TypeId, content: &Content, text: &mut S
     }
 }
 
-struct Printer<'p> {
-    module: &'p Module,
-    content: &'p Content,
-    text: &'p mut String,
-    budget: i32,
-    shown: bool,
-    hidden: bool,
+pub(super) struct Printer<'p> {
+    pub(super) module: &'p Module,
+    pub(super) content: &'p Content,
+    pub(super) memory: Option<&'p dyn Memory>,
+    pub(super) text: &'p mut String,
+    pub(super) budget: i32,
+    /// How many pointers were followed on the way to this object.
+    pub(super) depth: u32,
+    pub(super) shown: bool,
+    pub(super) hidden: bool,
 }
 
 impl Printer<'_> {
-    fn object(&mut self, ty: TypeId, bit: u64, bit_size: Option<u64>) {
+    pub(super) fn object(&mut self, ty: TypeId, bit: u64, bit_size: Option<u64>) {
         self.budget -= 1;
         if self.budget < 0 {
             self.text.push_str("...");
@@ -188,7 +193,9 @@ impl Printer<'_> {
         }
         let of = self.module.ty(ty);
         match &of.kind {
-            TypeKind::Aggregate(fields) => {
+            TypeKind::Library { container, .. } if self.library(container, bit).is_some() => {}
+            TypeKind::Reference(to) if self.referent(*to, bit).is_some() => {}
+            TypeKind::Aggregate(fields) | TypeKind::Library { fields, .. } => {
                 self.list(fields.len() as u64, |p, i| {
                     let field = &fields[i as usize];
                     p.object(field.ty, bit + field.bit_offset, field.bit_size);
@@ -231,7 +238,23 @@ impl Printer<'_> {
         }
     }
 
-    fn list(&mut self, count: u64, mut item: impl FnMut(&mut Self, u64)) {
+    /// Eight bytes of the object, if all of them are there.
+    pub(super) fn word(&self, bit: u64) -> Option<u64> {
+        self.part(bit, 64).map(|bits| bits as u64)
+    }
+
+    /// One byte of the object.
+    pub(super) fn byte(&self, bit: u64) -> Option<u64> {
+        self.part(bit, 8).map(|bits| bits as u64)
+    }
+
+    fn part(&self, bit: u64, bits: u64) -> Option<u128> {
+        let is_missing = self.content.missing.as_ref().is_some_and(|m| extract(m, bit, bits) != 0);
+        let is_inside = (bit + bits).div_ceil(8) <= self.content.bytes.len() as u64;
+        (is_inside && !is_missing).then(|| extract(&self.content.bytes, bit, bits))
+    }
+
+    pub(super) fn list(&mut self, count: u64, mut item: impl FnMut(&mut Self, u64)) {
         self.text.push('{');
         for i in 0..count {
             if i > 0 {
@@ -257,7 +280,7 @@ impl Printer<'_> {
         // Writing into a String cannot fail.
         let _ = match kind {
             TypeKind::Signed => write!(self.text, "{}", (raw << (128 - width)) as i128 >> (128 - width)),
-            TypeKind::Pointer => write!(self.text, "{raw:#x}"),
+            TypeKind::Pointer | TypeKind::Reference(_) => write!(self.text, "{raw:#x}"),
             TypeKind::Float => match bits {
                 32 => write!(self.text, "{:?}", f32::from_bits(raw as u32)),
                 64 => write!(self.text, "{:?}", f64::from_bits(raw as u64)),

@@ -5,6 +5,7 @@ use super::frame::Frame;
 use super::module::{BlockId, ConstantForm, FileId, Location, Module, TypeKind, VarId};
 use super::op::{Binary, Op};
 use super::value::{Content, Printed, print};
+use crate::Vars;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use trueline_dwarf::Var;
@@ -215,6 +216,8 @@ struct Seen {
     variable: Variable,
     bytes: Vec<u8>,
     is_value: bool,
+    /// What it shows lies in part behind its bytes, which tell nothing of it then.
+    looks_behind: bool,
 }
 
 /// Variables as they are shown.
@@ -223,18 +226,21 @@ pub(crate) struct Watch {
     content: Content,
     text: String,
     policy: Policy,
+    vars: Vars,
 }
 
 impl Watch {
-    pub fn new(module: &Module, policy: Policy) -> Self {
+    pub fn new(module: &Module, policy: Policy, vars: Vars) -> Self {
         let seen = (0..module.vars.len()).map(|_| None).collect();
-        Self { seen, content: Content::default(), text: String::new(), policy }
+        Self { seen, content: Content::default(), text: String::new(), policy, vars }
     }
 
     /// Sorts visible variables by what may become of them.
     pub fn scope(&self, module: &Module, all: Vec<VarId>) -> Scope {
         let is_fixed = |v: &VarId| matches!(&module.var(*v).location, Location::Everywhere(ops) if matches!(**ops, [Op::Address(_)]));
-        let is_static = |v: &&VarId| module.var(**v).kind == VarKind::Global && is_fixed(v);
+        // What lies behind a static variable changes without it.
+        let is_whole = |v: &VarId| self.vars != Vars::All || !module.looks_behind(module.var(*v).ty);
+        let is_static = |v: &&VarId| module.var(**v).kind == VarKind::Global && is_fixed(v) && is_whole(v);
         let others = all.iter().filter(|v| !is_static(v)).copied().collect();
         let statics = all.iter().filter(is_static).filter(|v| fixed_place(module, module.var(**v)).is_some()).copied().collect();
         Scope { all, statics, others, looked_at: Cell::new(0), was_told: Cell::new(false) }
@@ -261,6 +267,7 @@ impl Watch {
         };
         if let (Ok(()), Some(seen)) = (&outcome, &self.seen[var.0 as usize])
             && seen.is_value
+            && !seen.looks_behind
             && self.content.missing.is_none()
             && !self.content.is_synthetic
             && self.content.computed.is_none()
@@ -274,7 +281,7 @@ impl Watch {
         let observation = match (outcome, self.as_lldb_computes(machine, frame, var)) {
             (Ok(()), _) if self.content.is_synthetic && self.policy == Policy::Lldb => Observation::Unreadable,
             (Ok(()), Some(text)) => Observation::Value(text),
-            (Ok(()), None) => match print(module, module.var(var).ty, &self.content, &mut self.text) {
+            (Ok(()), None) => match print(module, self.memory_behind(machine), module.var(var).ty, &self.content, &mut self.text) {
                 Printed::Text => Observation::Value(Arc::from(self.text.as_str())),
                 Printed::AllMissing => Observation::OptimizedOut,
             },
@@ -288,7 +295,9 @@ impl Watch {
             && self.content.computed.is_none();
         let slot = &mut self.seen[var.0 as usize];
         let policy = self.policy;
-        let seen = slot.get_or_insert_with(|| Seen { variable: describe(module, var, policy), bytes: Vec::new(), is_value: false });
+        let looks_behind = self.vars == Vars::All && module.looks_behind(module.var(var).ty);
+        let seen =
+            slot.get_or_insert_with(|| Seen { variable: describe(module, var, policy), bytes: Vec::new(), is_value: false, looks_behind });
         seen.variable.observation = observation;
         seen.is_value = is_value;
         seen.bytes.clear();
@@ -298,11 +307,16 @@ impl Watch {
 }
 
 impl Watch {
+    /// The memory that readers look into, where they are wanted.
+    fn memory_behind<'m>(&self, machine: &Machine<'m>) -> Option<&'m dyn Memory> {
+        (self.vars == Vars::All).then_some(machine.memory)
+    }
+
     /// In lldb 16 a pointer computed from an address of the binary prints as it stands in the debug information, not relocated.
     fn as_lldb_computes(&self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Option<Arc<str>> {
         let bits = self.content.computed.filter(|_| self.policy == Policy::Lldb)?;
         let var = machine.module.var(var);
-        if !matches!(machine.module.ty(var.ty).kind, TypeKind::Pointer) {
+        if !matches!(machine.module.ty(var.ty).kind, TypeKind::Pointer | TypeKind::Reference(_)) {
             return None;
         }
         let entry = machine.module.function(frame.function).entry();

@@ -4,7 +4,7 @@ use super::baseline::Baseline;
 use super::json::{Failure, RunDocument};
 use super::sources::Sources;
 use super::{html, text};
-use crate::input::{BuildFlags, read_program};
+use crate::input::{BuildFlags, SOURCES, read_program};
 use crate::style::Style;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -120,7 +120,7 @@ pub fn collect(inputs: &[PathBuf], languages: &dyn Fn(Language) -> bool) -> anyh
         let mut found = Vec::new();
         search(input, languages, &mut found)?;
         if found.is_empty() {
-            bail!("no C (.c, .i) or Rust (.rs) program that the compilers take is in {}", input.display());
+            bail!("no {SOURCES} program that the compilers take is in {}", input.display());
         }
         found.sort();
         programs.extend(found);
@@ -156,12 +156,13 @@ pub fn check_all(
     baseline: Option<&Baseline>,
     view: &CheckView,
 ) -> anyhow::Result<Vec<Checked>> {
-    let (c, rust) = match [Language::C, Language::Rust].map(|language| build.compilers_that_take(language)) {
-        [Err(error), Err(_)] => return Err(error),
-        [c, rust] => (c, rust),
+    let (c, cpp, rust) = match Language::ALL.map(|language| build.compilers_that_take(language)) {
+        [Err(error), Err(_), Err(_)] => return Err(error),
+        [c, cpp, rust] => (c, cpp, rust),
     };
     let compilers = |language| match language {
         Language::C => &c,
+        Language::Cpp => &cpp,
         Language::Rust => &rust,
     };
     let takes = |language| compilers(language).is_ok();
@@ -175,8 +176,11 @@ pub fn check_all(
             Err(_) => &build.compilers(program.language)?,
         };
         let (references, rows) = check_levels(checker, &program, compilers, &build.levels());
-        let sources = Sources::of_program(path, &program.name, &program.source);
-        let outcome = CheckedProgram { program: path.display().to_string(), target: quote(path), sources, references, rows };
+        let own = program.own_text();
+        let sources = Sources::of_program(path, own.file, &own.text);
+        // What `triage` needs to compile it again.
+        let target = build.cflags.iter().fold(quote(path), |target, flag| format!("{target} {}", quote(format!("--cflag={flag}"))));
+        let outcome = CheckedProgram { program: path.display().to_string(), target, sources, references, rows };
         let checked = Checked::of(outcome, baseline, view);
         progress.inc(1);
         anyhow::Ok(checked)
