@@ -3,6 +3,7 @@
 use crate::build::{Compiled, LevelBuild, compile};
 use crate::codegen;
 use crate::effects::{self, Assignments, ReferenceEffects};
+use crate::moments::{MomentCount, Placing};
 use crate::note::{Note, Seen};
 use crate::returns::Returns;
 use crate::settings;
@@ -17,8 +18,8 @@ use trueline_dwarf::{Mapped, Module, Search, Wanted};
 use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{
-    Case, Completeness, Digest, Dropped, Effects, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness, Unsteady,
-    judge, measure,
+    Attended, Case, Completeness, Digest, Dropped, Effects, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness,
+    Suspects, Unsteady, Visits, judge, measure,
 };
 use trueline_toolchain::{Compiler, Launch, Limits, Scratch};
 use trueline_trace::native::{LoadedLibrary, executed_lines, loaded_libraries};
@@ -95,6 +96,8 @@ pub enum Repeat {
 pub struct Reference {
     ground: Arc<Ground>,
     digest: Digest,
+    /// What the -O0 trace shows call by call, where values of other moments are looked for.
+    visits: Visits,
     /// What its lines do, watched when first asked for; none where that cannot be watched.
     effects: OnceLock<Option<ReferenceEffects>>,
     /// How much of the run was looked at.
@@ -162,6 +165,8 @@ pub struct CheckRun {
     pub dropped: Vec<Dropped>,
     /// What was not seen or left out.
     pub notes: Vec<Note>,
+    /// How many stops could be placed among the moments of the -O0 run, where that was asked for.
+    pub moments: Option<MomentCount>,
     /// How much of the -O0 view is kept.
     pub completeness: Completeness,
     /// Stops at -O0.
@@ -238,7 +243,7 @@ impl Checker {
     ) -> Result<Reference, CheckError> {
         let behaviour = Behaviour::observe(&binary, &launch, &self.options.limits)?;
         let request = self.request(&debug, &binary, &user_files, &launch);
-        let (digest, summary) = self.trace_reference(&request)?;
+        let (digest, visits, summary) = self.trace_reference(&request, self.looks_at_moments())?;
         let mut trace_cpu = summary.cpu;
         let coverage = executed_lines(&request)?;
         let executed = by_base_name(coverage.executed);
@@ -251,7 +256,8 @@ impl Checker {
             // A run that was cut off is cut off at the same stop again, so that the two can be compared.
             let cut = summary.end != TraceEnd::Finished;
             let max_steps = if cut { digest.steps } else { request.max_steps };
-            let (again, second) = self.trace_reference(&TraceRequest { max_steps, deadline: self.last_moment(), ..request })?;
+            let again = TraceRequest { max_steps, deadline: self.last_moment(), ..request };
+            let (again, _, second) = self.trace_reference(&again, false)?;
             facts.unsteady = Unsteady::between(&digest, &again);
             trace_cpu += second.cpu;
         }
@@ -259,6 +265,7 @@ impl Checker {
         Ok(Reference {
             ground,
             digest,
+            visits,
             seen,
             effects: OnceLock::new(),
             compile_cpu: Duration::ZERO,
@@ -269,14 +276,20 @@ impl Checker {
         })
     }
 
-    fn trace_reference(&self, request: &TraceRequest) -> Result<(Digest, TraceSummary), CheckError> {
-        let mut digest = self.digest(Role::Reference);
-        let summary = self.engine.trace(request, &mut digest)?;
+    fn trace_reference(&self, request: &TraceRequest, looks: bool) -> Result<(Digest, Visits, TraceSummary), CheckError> {
+        let (mut digest, mut visits) = (self.digest(Role::Reference), Visits::default());
+        let mut attended = Attended { sink: &mut digest, onlooker: looks.then_some(&mut visits) };
+        let summary = self.engine.trace(request, &mut attended)?;
         if summary.end == TraceEnd::CutOff && self.options.patience == Patience::Endless {
             return Err(CheckError::TooLong { steps: self.options.max_steps });
         }
         digest.given_up.everything = summary.end != TraceEnd::Finished || request.focus.after.is_some();
-        Ok((digest, summary))
+        Ok((digest, visits, summary))
+    }
+
+    /// Whether values are placed among the moments of the reference run: only our own engine can tell one call from another.
+    fn looks_at_moments(&self) -> bool {
+        self.options.engine == EngineKind::Native && self.options.invariants.contains(&Invariant::Stale)
     }
 
     fn digest(&self, role: Role) -> Digest {
@@ -374,11 +387,11 @@ impl Checker {
     /// The other value must outlive the new one.
     pub fn reread(&self, reference: &Reference) -> Result<Reference, CheckError> {
         let Ground { debug, binary, user_files, launch, .. } = &*reference.ground;
-        let (digest, summary) = self.trace_reference(&self.request(debug, binary, user_files, launch))?;
+        let (digest, visits, summary) = self.trace_reference(&self.request(debug, binary, user_files, launch), self.looks_at_moments())?;
         let (ground, commands) = (Arc::clone(&reference.ground), reference.commands.clone());
         let seen = Seen::of(&summary, reference.seen.executed);
         let (effects, trace_cpu, compile_cpu) = (OnceLock::new(), summary.cpu, Duration::ZERO);
-        Ok(Reference { ground, digest, seen, effects, compile_cpu, compile_rss: 0, trace_cpu, commands, scratch: None })
+        Ok(Reference { ground, digest, visits, seen, effects, compile_cpu, compile_rss: 0, trace_cpu, commands, scratch: None })
     }
 
     /// Judges the build of another checker's run again, with this one's engine and policy; nothing is compiled.
@@ -501,12 +514,14 @@ impl Checker {
         let ground = &*reference.ground;
         let mut optimized = self.digest(Role::Optimized);
         let request = self.request(&debug, binary, &ground.user_files, &ground.launch);
+        let mut suspects = Suspects::new(&reference.visits);
+        let onlooker = self.looks_at_moments().then_some(&mut suspects);
         let (summary, came_back) = if self.options.invariants.contains(&Invariant::Lost) {
             let assignments = Assignments::read(&ground.debug);
             let mut returns = Returns::new(&mut optimized, &assignments);
-            (self.engine.trace(&request, &mut returns)?, returns.found())
+            (self.engine.trace(&request, &mut Attended { sink: &mut returns, onlooker })?, returns.found())
         } else {
-            (self.engine.trace(&request, &mut optimized)?, Vec::new())
+            (self.engine.trace(&request, &mut Attended { sink: &mut optimized, onlooker })?, Vec::new())
         };
         if optimized.steps == 0 {
             let reason = format!("no line of the user's files was stepped on in {}", binary.display());
@@ -529,6 +544,16 @@ impl Checker {
         if here.is_whole() {
             effects.lost.extend(came_back);
         }
+        let placing = Placing {
+            reference_request: &self.request(&ground.debug, &ground.binary, &ground.user_files, &ground.launch),
+            request: &request,
+            digests: (&reference.digest, &optimized),
+            visits: &reference.visits,
+            homes: (self.options.strictness == Strictness::Filtered).then_some(&optimized_facts.homes),
+        };
+        // Stops that were not made leave calls uncounted.
+        let is_whole = self.looks_everywhere() && reference.seen.is_whole() && here.is_whole();
+        let placings = placing.place(suspects.finish(), is_whole).map_err(|e| CheckError::Trace(e.into()))?;
         let summons = Summons::default();
         let mut case = Case {
             reference: &reference.digest,
@@ -538,6 +563,7 @@ impl Checker {
             effects: &effects,
             source: &ground.source,
             witness: &summons,
+            placed: &placings.placed,
             float_math,
             strictness: self.options.strictness,
         };
@@ -558,7 +584,7 @@ impl Checker {
             case.witness = &*record;
             judgement = judge(&case, wanted);
         }
-        if !(self.looks_everywhere() && reference.seen.is_whole() && here.is_whole()) {
+        if !is_whole {
             let left_out = judgement.dropped.iter().filter(|d| d.rule == trueline_oracle::rules::GIVEN_UP.name).count();
             notes.push(Note::partial(&ground.facts.executed, &reference.digest, &reference.seen, &here, left_out));
         }
@@ -566,6 +592,7 @@ impl Checker {
             violations: judgement.violations,
             dropped: judgement.dropped,
             notes,
+            moments: self.looks_at_moments().then_some(placings.count),
             completeness: measure(&reference.digest, &optimized),
             reference_steps: reference.digest.steps,
             optimized_steps: optimized.steps,

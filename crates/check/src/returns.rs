@@ -9,7 +9,7 @@ use crate::effects::Assignments;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use trueline_model::{Frame, LineKey, Observation, Recovery, Step, StepSink, VarKey, VarKind};
+use trueline_model::{Frame, LineKey, News, Observation, Recovery, Statics, Step, StepSink, VarKey, VarKind};
 use trueline_oracle::LostNote;
 
 /// A stop without the variable.
@@ -117,5 +117,17 @@ impl StepSink for Returns<'_> {
     fn step(&mut self, step: Step) -> ControlFlow<()> {
         self.look(&step);
         self.sink.step(step)
+    }
+
+    fn news(&self) -> News {
+        self.sink.news()
+    }
+
+    fn statics(&self) -> Statics {
+        self.sink.statics()
+    }
+
+    fn give_up(&mut self, lines: &[LineKey], functions: &[Arc<str>]) {
+        self.sink.give_up(lines, functions);
     }
 }

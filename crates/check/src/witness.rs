@@ -6,7 +6,8 @@
 //! `value` report certain: the value shown never was.
 
 use crate::leaves::{Leaf, leaves, text_of};
-use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
+use crate::line_code::changes_memory;
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, Register};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -355,17 +356,4 @@ fn has_plain_frame(module: &Module, function: &Function) -> bool {
         && second.mnemonic() == Mnemonic::Mov
         && second.op0_register() == Register::RBP
         && second.op1_register() == Register::RSP
-}
-
-/// True for instructions after which a variable may hold something else: stores and calls.
-fn changes_memory(instruction: &Instruction, factory: &mut InstructionInfoFactory) -> bool {
-    match instruction.flow_control() {
-        FlowControl::Call | FlowControl::IndirectCall => true,
-        FlowControl::Next => {
-            let info = factory.info(instruction);
-            let writes = |access| matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite);
-            instruction.mnemonic() != Mnemonic::Push && info.used_memory().iter().any(|m| writes(m.access()))
-        }
-        _ => false,
-    }
 }

@@ -24,6 +24,6 @@ pub use program::{Language, Origin, ParseLanguageError, Program};
 pub use seam::{Answer, Interesting, Recoverability, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};
 pub use trace::{
-    EngineKind, Frame, FrameKind, News, Observation, Policy, Statics, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable,
+    CallId, EngineKind, Frame, FrameKind, News, Observation, Policy, Statics, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable,
 };
 pub use violation::*;

@@ -253,7 +253,23 @@ pub trait StepSink {
 
     /// From now on an address of these lines, in code of these functions, is no longer stopped at.
     fn give_up(&mut self, _lines: &[LineKey], _functions: &[Arc<str>]) {}
+
+    /// Whether [`StepSink::call`] and [`StepSink::stand`] are of use; engines that can tell then do.
+    fn wants_calls(&self) -> bool {
+        false
+    }
+
+    /// A function was called: the frames at its first instruction, its own real one and those around it, innermost first.
+    /// Numbers rise from call to call; main has no caller.
+    fn call(&mut self, _call: CallId, _caller: Option<CallId>, _frames: &[Frame]) {}
+
+    /// The steps that follow are in this call, in it or in what was inlined into it.
+    fn stand(&mut self, _call: CallId) {}
 }
+
+/// One call of a function that has code of its own, counted in the order of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(pub u32);
 
 /// A whole trace in memory, for small programs and tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -27,6 +27,8 @@ macro_rules! with_invariants {
             parameter Parameter(NeverHeld) "parameter",
             /// A local or global shows a value that it never had.
             value Value(NeverHeld) "value",
+            /// A variable shows a value that it has at another moment, not at this one.
+            stale Stale(OtherMoment) "stale",
             /// `-g` changed the generated code.
             codegen Codegen(CodeDifference) "codegen",
             /// One trace contradicts the source or itself.
@@ -60,9 +62,10 @@ macro_rules! define {
             /// All of them, in the order reports list them.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
-            /// Those that are looked for unless others are asked for: losing a variable is called a fault only on demand.
+            /// Those that are looked for unless others are asked for: losing a variable, and showing a value of another moment, is
+            /// called a fault only on demand.
             pub fn usual() -> impl Iterator<Item = Self> {
-                Self::ALL.into_iter().filter(|invariant| *invariant != Self::Lost)
+                Self::ALL.into_iter().filter(|invariant| !matches!(invariant, Self::Lost | Self::Stale))
             }
 
             /// The name used in JSON, tables and flags.
@@ -144,6 +147,71 @@ pub struct NeverHeld {
     pub value: Arc<str>,
     /// What it is at -O0.
     pub allowed: Listed<Arc<str>>,
+}
+
+/// A value that a variable has at another moment of the run, and at none that the stop can be in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct OtherMoment {
+    /// The variable's name.
+    pub variable: Arc<str>,
+    /// Which scalar of an aggregate is wrong, counted from 0 over all of them; none where the variable is one scalar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub element: Option<usize>,
+    /// What is shown for it.
+    pub value: Arc<str>,
+    /// What it is at -O0 at the moments that the stop can be in.
+    pub expected: Listed<Arc<str>>,
+    /// The assignment that is not shown yet, or shown too early, where one is to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<Assignment>,
+    /// The location behind the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<LocationSpan>,
+}
+
+/// An assignment that is shown at the wrong time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Assignment {
+    /// Its line.
+    pub line: Line,
+    /// In which direction it is wrong.
+    pub shown: Timing,
+}
+
+/// How an assignment is misplaced in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timing {
+    /// It was made, and is not shown yet.
+    Late,
+    /// It is shown, and was not made yet.
+    Early,
+}
+
+/// The part of a variable's location that holds at a stop.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct LocationSpan {
+    /// The first address that it holds at.
+    pub low: u64,
+    /// The first address that it no longer holds at.
+    pub high: u64,
+    /// The expression, as DWARF spells it.
+    pub expression: Arc<str>,
+    /// Instructions from the stop on that it holds at.
+    pub instructions: usize,
+    /// Lines that these instructions have.
+    pub lines: usize,
+}
+
+/// A wrong value, whatever is wrong about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongValue<'v> {
+    /// Which scalar of an aggregate it is; none where the variable is one scalar.
+    pub element: Option<usize>,
+    /// What is shown for it.
+    pub value: &'v Arc<str>,
+    /// What it may be.
+    pub allowed: &'v Listed<Arc<str>>,
 }
 
 /// How the code differs with and without `-g`.
@@ -309,6 +377,7 @@ impl Breach {
             Self::Scope(OutOfScope { variable, .. })
             | Self::Parameter(NeverHeld { variable, .. })
             | Self::Value(NeverHeld { variable, .. })
+            | Self::Stale(OtherMoment { variable, .. })
             | Self::SelfContradiction(Contradiction::Block { variable, .. })
             | Self::Dwarf(IllFormed { variable })
             | Self::Lost(Missing { variable, .. }) => Some(variable),
@@ -318,9 +387,11 @@ impl Breach {
     }
 
     /// The value that is shown and wrong, for violations of values.
-    pub fn wrong_value(&self) -> Option<&NeverHeld> {
+    pub fn wrong_value(&self) -> Option<WrongValue<'_>> {
         match self {
-            Self::Parameter(held) | Self::Value(held) => Some(held),
+            Self::Parameter(NeverHeld { element, value, allowed, .. })
+            | Self::Value(NeverHeld { element, value, allowed, .. })
+            | Self::Stale(OtherMoment { element, value, expected: allowed, .. }) => Some(WrongValue { element: *element, value, allowed }),
             _ => None,
         }
     }
@@ -337,6 +408,11 @@ impl Breach {
             Self::Backtrace(active) => active.intruder.is_some().then_some("a function that never is on the line"),
             Self::Scope(_) => None,
             Self::Parameter(held) | Self::Value(held) => held.element.is_some().then_some("part of an aggregate"),
+            Self::Stale(stale) => match stale.assignment.map(|a| a.shown) {
+                Some(Timing::Late) => Some("an assignment not shown yet"),
+                Some(Timing::Early) => Some("an assignment shown too early"),
+                None => None,
+            },
             Self::Codegen(CodeDifference::ExtraSection { .. }) => Some("a section more"),
             Self::Codegen(CodeDifference::Bytes { .. }) => Some("other bytes"),
             Self::Codegen(CodeDifference::CompareDebug { .. }) => Some("-fcompare-debug"),

@@ -5,7 +5,7 @@
 
 use crate::{
     Astray, Breach, CodeDifference, Contradiction, Fault, IllFormed, Invariant, LineEffect, Missing, NeverHeld, NeverRun, NotActive,
-    OutOfScope, Recovery, Resource, Violation,
+    OtherMoment, OutOfScope, Recovery, Resource, Timing, Violation,
 };
 
 /// All that is said about one violation.
@@ -44,6 +44,7 @@ pub fn rule(invariant: Invariant) -> &'static str {
         Invariant::Scope => "A variable is visible where it is not in scope",
         Invariant::Parameter => "A parameter shows a value that it never had",
         Invariant::Value => "A variable shows a value that it never had",
+        Invariant::Stale => "A variable shows a value of another moment",
         Invariant::Codegen => "-g changes the generated code",
         Invariant::SelfContradiction => "The trace contradicts the source",
         Invariant::Dwarf => "The debug information cannot be evaluated",
@@ -60,6 +61,7 @@ pub fn words(v: &Violation) -> Words {
         Breach::Scope(breach) => scope(v, breach),
         Breach::Parameter(breach) => value(v, breach, "parameter "),
         Breach::Value(breach) => value(v, breach, ""),
+        Breach::Stale(breach) => stale(v, breach),
         Breach::Codegen(breach) => codegen(v, breach),
         Breach::SelfContradiction(breach) => self_contradiction(v, breach),
         Breach::Dwarf(breach) => dwarf(v, breach),
@@ -144,6 +146,34 @@ fn value(v: &Violation, breach: &NeverHeld, kind: &str) -> Words {
         },
         reference: allowed.map(|values| format!("only ever {values}")),
         cause: None,
+    }
+}
+
+fn stale(v: &Violation, breach: &OtherMoment) -> Words {
+    let (place, OtherMoment { variable, value, .. }) = (place(v), breach);
+    let expected = joined(&breach.expected.first, " or ", breach.expected.cut).unwrap_or_default();
+    let part = breach.element.map_or(String::new(), |n| format!(" in scalar {n} (counted from 0)"));
+    let assignment = breach.assignment.map(|a| match a.shown {
+        Timing::Late => format!("the assignment of line {} is not shown yet", a.line),
+        Timing::Early => format!("the assignment of line {} is shown too early", a.line),
+    });
+    let location = breach.location.as_ref().map(|l| {
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let extent = format!("{} on {} from here on", count(l.instructions, "instruction"), count(l.lines, "line"));
+        format!("its location on [{:#x}, {:#x}) is {}, for {extent}", l.low, l.high, l.expression)
+    });
+    let cause = [assignment, location].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    Words {
+        title: format!("{place} shows `{variable}` = {value}{part}, which is {expected} there"),
+        clause: format!("{variable} is shown as {value}{part} and is {expected} at that moment"),
+        margin: format!("{variable} = {value}"),
+        reference: Some(format!("{variable} is {expected} at every moment that the stop can be in")),
+        report: Report {
+            title: format!("stale value of {variable} at line {}", v.line),
+            expected: format!("At {place} `{variable}` is {expected}, or optimized out."),
+            actual: format!("At {place} in `{}` a debugger shows `{variable} = {value}`{part}, a value of another moment.", v.function),
+        },
+        cause: (!cause.is_empty()).then_some(cause),
     }
 }
 

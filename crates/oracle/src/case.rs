@@ -3,6 +3,7 @@
 use crate::digest::{Digest, Stop, StopId};
 use crate::effects::Effects;
 use crate::facts::{OptimizedFacts, ReferenceFacts, SourceFacts, Witness};
+use crate::moments::Placed;
 use crate::{invariants, rules};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -45,6 +46,8 @@ pub struct Case<'a> {
     pub source: &'a SourceFacts,
     /// Who can be asked about -O0 in detail.
     pub witness: &'a dyn Witness,
+    /// Values that were placed among the moments of the reference run.
+    pub placed: &'a [Placed],
     /// Whether floats may differ.
     pub float_math: FloatMath,
     /// Whether the rules apply, and with them the caps on what is listed.
@@ -60,6 +63,8 @@ pub enum Subject {
     Variable(VarKey),
     /// One scalar of a variable.
     Leaf(VarKey, usize),
+    /// A value that was placed among the moments, by its number.
+    Moment(usize),
     /// A function on the stack and the line it is said to stand on.
     Activation(Arc<str>, LineKey),
     /// An effect of a line, by its number among the tied ones.
@@ -83,6 +88,23 @@ impl Candidate {
     /// Its line.
     pub fn key(&self) -> LineKey {
         LineKey { file: self.violation.file.clone(), line: self.violation.line }
+    }
+
+    /// What is known of the moments, where it is about one.
+    pub fn placed<'a>(&self, case: &Case<'a>) -> Option<&'a Placed> {
+        match self.subject {
+            Subject::Moment(number) => case.placed.get(number),
+            _ => None,
+        }
+    }
+
+    /// The scalar that it is about, where it is about one's value.
+    pub fn scalar<'c>(&'c self, case: &Case<'c>) -> Option<(&'c VarKey, usize)> {
+        match &self.subject {
+            Subject::Leaf(variable, leaf) => Some((variable, *leaf)),
+            Subject::Moment(number) => case.placed.get(*number).map(|p| (&p.suspect.variable, p.suspect.leaf)),
+            _ => None,
+        }
     }
 
     /// The stop that shows it.

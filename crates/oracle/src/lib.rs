@@ -8,6 +8,7 @@
 //! Deliberately absent: any I/O. What the rules need to know of binaries and sources comes as
 //! [`facts`](ReferenceFacts), and what only another run can tell through a [`Witness`].
 
+mod calls;
 mod case;
 mod completeness;
 mod digest;
@@ -15,10 +16,13 @@ mod effects;
 mod facts;
 mod invariants;
 mod leaves;
+pub mod moments;
 pub mod rules;
 mod source;
 mod unsteady;
+mod visits;
 
+pub use calls::{CallName, Calls, Link, Way};
 pub use case::{Candidate, Case, Dropped, FloatMath, Judgement, Strictness, Subject, judge};
 pub use completeness::{Completeness, FunctionCompleteness, Ratio, measure};
 pub use digest::{Activation, Digest, GivenUp, LeafDigest, LineDigest, Role, Sighting, Stack, Stop, StopId, VarDigest};
@@ -28,3 +32,4 @@ pub use invariants::{ToldBy, has_wrong_value, shows, told_by, variables_of, view
 pub use leaves::{is_float, is_gap, split};
 pub use source::blocks_of;
 pub use unsteady::Unsteady;
+pub use visits::{Attended, Recursion, Suspect, Suspects, Visits};

@@ -14,6 +14,8 @@ mod glide;
 mod libraries;
 mod library;
 mod module;
+mod moments;
+mod observable;
 mod path;
 mod places;
 mod policy;
@@ -27,6 +29,7 @@ mod watch;
 pub use coverage::{LineCoverage, executed_lines};
 pub use facts::{Facts, FunctionExtent, LineRow, LocationFact, Scope, ScopeKind};
 pub use libraries::{LoadedLibrary, loaded_libraries, spans as library_spans};
+pub use moments::{CallNote, Moment, MomentPlan, Moments, record_moments};
 pub use places::places;
 
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};

@@ -94,7 +94,7 @@ impl Construct {
 fn shows_low_bits(violation: &Violation) -> bool {
     let number = |text: &str| text.parse::<i128>().ok();
     let Some(held) = violation.breach.wrong_value() else { return false };
-    let Some(shown) = number(&held.value) else { return false };
+    let Some(shown) = number(held.value) else { return false };
     let mut allowed = held.allowed.first.iter().filter_map(|right| number(right));
     allowed.any(|right| right != shown && (1..64).any(|bits| right & ((1 << bits) - 1) == shown))
 }

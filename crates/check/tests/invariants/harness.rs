@@ -90,3 +90,16 @@ pub fn expect_among(name: &str, invariants: &[Invariant]) {
         }
     }
 }
+
+/// Checks that no value of a program counts as one of another moment, with both compilers at the usual levels.
+pub fn silent(name: &str) {
+    let program = load(name);
+    let checker = Checker::new(CheckOptions { invariants: vec![Invariant::Stale], ..CheckOptions::default() }).unwrap();
+    for compiler in ["gcc-12", "clang-16"].iter().filter_map(|name| find_compiler(name).ok()) {
+        let reference = checker.reference(&program, &compiler).unwrap();
+        for level in [OptLevel::O1, OptLevel::O2, OptLevel::O3] {
+            let run = checker.check(&program, &reference, &compiler, level, &[]).unwrap();
+            assert!(run.violations.is_empty(), "{name} with {} {level}: {:#?}", compiler.id, run.violations);
+        }
+    }
+}

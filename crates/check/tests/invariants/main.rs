@@ -12,4 +12,5 @@ mod literal;
 mod lost;
 mod parameter;
 mod scope;
+mod stale;
 mod value;

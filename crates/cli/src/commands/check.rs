@@ -77,8 +77,8 @@ pub struct Args {
     budget: Option<Duration>,
     #[command(flatten)]
     launch: LaunchFlags,
-    /// Invariants to check: line, backtrace, scope, parameter, value, codegen, self, dwarf, breakpoint, lost.
-    /// [default: all but lost]
+    /// Invariants to check: line, backtrace, scope, parameter, value, stale, codegen, self, dwarf, breakpoint,
+    /// lost. [default: all but stale and lost]
     #[arg(long = "invariant", value_name = "NAME", value_delimiter = ',')]
     invariants: Vec<Invariant>,
     /// Apply the literal definitions, without the rules that drop known artefacts.

@@ -62,7 +62,7 @@ pub struct Args {
     /// Whose habits the native engine follows: gdb, lldb or standard.
     #[arg(long, default_value = "gdb")]
     policy: Policy,
-    /// Invariants to check. [default: all but codegen and lost]
+    /// Invariants to check. [default: all but codegen, stale and lost]
     #[arg(long = "invariant", value_name = "NAME", value_delimiter = ',')]
     invariants: Vec<Invariant>,
     /// How gdb, lldb and the other readings are asked: spot (about every violation, at its address), all (every build with

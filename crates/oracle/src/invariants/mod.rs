@@ -89,7 +89,7 @@ pub fn views(step: &Step) -> impl Iterator<Item = (Option<Line>, Vec<Arc<str>>)>
 /// splitter that the digests of traces use.
 pub fn has_wrong_value(violation: &Violation, shown: &Observation) -> bool {
     let (Some(held), Observation::Value(text)) = (violation.breach.wrong_value(), shown) else { return false };
-    crate::leaves::split(text).nth(held.element.unwrap_or(0)) == Some(&*held.value)
+    crate::leaves::split(text).nth(held.element.unwrap_or(0)) == Some(&**held.value)
 }
 
 #[cfg(test)]

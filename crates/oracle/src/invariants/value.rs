@@ -59,5 +59,10 @@ pub(super) fn list_of(case: &Case<'_>, wanted: fn(VarKind) -> bool, breach: fn(N
 }
 
 pub(super) fn shows(violation: &Violation, _: &NeverHeld, step: &Step) -> bool {
+    shows_value(violation, step)
+}
+
+/// True where a stop in the violation's function shows its value.
+pub(super) fn shows_value(violation: &Violation, step: &Step) -> bool {
     is_in_function(violation, step) && variables_of(violation, step).any(|v| has_wrong_value(violation, &v.observation))
 }

@@ -1,13 +1,17 @@
 //! A workbench for the tests of rules: two small traces built by hand, and what becomes of them.
 
+use crate::calls::CallName;
 use crate::case::{Case, FloatMath, Judgement, Strictness, judge};
 use crate::digest::{Digest, Role};
 use crate::effects::{Effects, Place, Tied};
 use crate::facts::{Extent, OptimizedFacts, ReferenceFacts, SourceFacts, Testimony, Witness};
+use crate::moments::{Code, Iteration, Misplaced, Order, Placed, Placement, StaleValue};
+use crate::visits::{Recursion, Suspect};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueline_model::{
-    FileName, Frame, FrameKind, Invariant, Line, LineEffect, LineKey, Observation, Step, StepSink, VarKey, VarKind, Variable, Violation,
+    FileName, Frame, FrameKind, Invariant, Line, LineEffect, LineKey, Observation, Step, StepSink, Timing, VarKey, VarKind, Variable,
+    Violation,
 };
 
 /// What became of a candidate.
@@ -69,6 +73,7 @@ pub(crate) struct Bench {
     pub(crate) source: SourceFacts,
     pub(crate) effects: Effects,
     witness: Said,
+    placed: Vec<Placed>,
     pc: u64,
 }
 
@@ -84,6 +89,7 @@ impl Bench {
             source: SourceFacts::default(),
             effects: Effects::default(),
             witness: Said(BTreeMap::new()),
+            placed: Vec::new(),
             pc: 0x1000,
         }
     }
@@ -133,6 +139,38 @@ impl Bench {
         self.witness.0.insert(variable.clone(), testimony);
     }
 
+    /// A stop shows `value` of a variable that is `expected` at its moments.
+    pub(crate) fn place(&mut self, stop: u64, variable: &VarKey, value: &str, expected: &str, iteration: Iteration) {
+        let suspect = Suspect {
+            pc: stop,
+            line: line(5),
+            way: Arc::from([]),
+            inlined: 0,
+            root: CallName { way: Arc::from([]), nth: 0 },
+            nth: 1,
+            hit: 1,
+            stops: 1,
+            recursion: Recursion::Kept,
+            variable: variable.clone(),
+            leaf: 0,
+            is_part: false,
+            value: value.into(),
+        };
+        let placement = Placement::Stale(StaleValue { expected: vec![expected.into()], moments: vec![0], iteration });
+        self.placed.push(Placed { suspect, placement, order: None, location: None });
+    }
+
+    /// The value that was placed last.
+    pub(crate) fn last_placed(&mut self) -> &mut Placed {
+        self.placed.last_mut().unwrap()
+    }
+
+    /// What both runs do around the stop that was placed last.
+    pub(crate) fn order(&mut self, shown: Timing, crosses: bool, is_moved: bool) {
+        let assignment = Misplaced { line: Some(Line(4)), shown };
+        self.last_placed().order = Some(Order { assignment, crosses, is_moved, code: Code::Runs });
+    }
+
     pub(crate) fn verdicts(&self, invariant: Invariant) -> Vec<Verdict> {
         self.verdicts_of(&[invariant])
     }
@@ -156,6 +194,7 @@ impl Bench {
             effects: &self.effects,
             source: &self.source,
             witness: &self.witness,
+            placed: &self.placed,
             float_math: self.float_math,
             strictness: self.strictness,
         };

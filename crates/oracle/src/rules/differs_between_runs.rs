@@ -2,21 +2,21 @@
 //! the order of threads. Nothing follows from a third run being different again.
 
 use super::Rule;
-use crate::case::{Candidate, Case, Subject};
+use crate::case::{Candidate, Case};
 use trueline_model::Invariant;
 
 pub(super) const RULE: Rule = Rule {
     name: "differs-between-runs",
-    invariants: &[Invariant::Line, Invariant::Backtrace, Invariant::Scope, Invariant::Parameter, Invariant::Value],
+    invariants: &[Invariant::Line, Invariant::Backtrace, Invariant::Scope, Invariant::Parameter, Invariant::Value, Invariant::Stale],
     reason: "two runs at -O0 differ here too",
     drop,
 };
 
 fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
     let unsteady = &case.reference_facts.unsteady;
-    match &candidate.subject {
-        Subject::Leaf(variable, index) => unsteady.scalars.contains(&(variable.clone(), *index)),
-        _ => unsteady.lines.contains(&candidate.key()),
+    match candidate.scalar(case) {
+        Some((variable, index)) => unsteady.scalars.contains(&(variable.clone(), index)),
+        None => unsteady.lines.contains(&candidate.key()),
     }
 }
 

@@ -8,13 +8,19 @@ use trueline_model::Invariant;
 
 pub(super) const RULE: Rule = Rule {
     name: "fixed-home",
-    invariants: &[Invariant::Parameter, Invariant::Value, Invariant::Dwarf],
+    invariants: &[Invariant::Parameter, Invariant::Value, Invariant::Stale, Invariant::Dwarf],
     reason: "the variable has one fixed place in memory: what is shown is what the code stored so far",
     drop,
 };
 
 fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
-    let (Subject::Leaf(variable, _) | Subject::Variable(variable)) = &candidate.subject else { return false };
+    let variable = match &candidate.subject {
+        Subject::Variable(variable) => variable,
+        _ => match candidate.scalar(case) {
+            Some((variable, _)) => variable,
+            None => return false,
+        },
+    };
     case.optimized_facts.homes.get(variable) == Some(&Home::Memory)
 }
 

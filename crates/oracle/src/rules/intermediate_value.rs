@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
 fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
     let (Subject::Leaf(variable, leaf), Some(held)) = (&candidate.subject, candidate.violation.breach.wrong_value()) else { return false };
     let Some(testimony) = case.witness.testify(variable) else { return false };
-    testimony.values.get(*leaf).is_some_and(|set| set.contains(&*held.value))
+    testimony.values.get(*leaf).is_some_and(|set| set.contains(&**held.value))
 }
 
 #[cfg(test)]

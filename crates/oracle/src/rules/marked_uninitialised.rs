@@ -2,19 +2,19 @@
 //! `[uninitialized]`. Nothing is claimed about it.
 
 use super::Rule;
-use crate::case::{Candidate, Case, Subject};
+use crate::case::{Candidate, Case};
 use std::sync::Arc;
 use trueline_model::Invariant;
 
 pub(super) const RULE: Rule = Rule {
     name: "marked-uninitialised",
-    invariants: &[Invariant::Parameter, Invariant::Value],
+    invariants: &[Invariant::Parameter, Invariant::Value, Invariant::Stale],
     reason: "the debug information itself marks the value as not initialised here",
     drop,
 };
 
 fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
-    let (Subject::Leaf(variable, _), Some(stop)) = (&candidate.subject, candidate.stop(case)) else { return false };
+    let (Some((variable, _)), Some(stop)) = (candidate.scalar(case), candidate.stop(case)) else { return false };
     let ranges = case.optimized_facts.uninitialised.get(&(Arc::clone(&variable.name), variable.decl_line));
     ranges.is_some_and(|r| r.iter().any(|(low, high)| (*low..*high).contains(&stop.pc)))
 }

@@ -7,12 +7,16 @@ pub(crate) mod bench;
 mod block_without_code;
 mod brace_line;
 mod differs_between_runs;
+mod early_unseen;
+mod empty_location;
 mod executed_row;
 mod fixed_home;
 mod given_up;
 mod hit_at_other_times;
 mod inherited_block;
 mod intermediate_value;
+mod line_early;
+mod line_late;
 mod line_zero;
 mod macro_temporary;
 mod marked_uninitialised;
@@ -20,7 +24,9 @@ mod merged_code;
 mod moved_in_function;
 mod no_reference_row;
 mod no_reference_stop;
+mod other_visit;
 mod own_line;
+mod recursion_lost;
 mod relaxed_floats;
 mod same_block;
 mod same_line_function;
@@ -82,6 +88,12 @@ pub const RULES: &[Rule] = &[
     fixed_home::RULE,
     relaxed_floats::RULE,
     marked_uninitialised::RULE,
+    empty_location::RULE,
+    recursion_lost::RULE,
+    other_visit::RULE,
+    line_early::RULE,
+    line_late::RULE,
+    early_unseen::RULE,
     too_many_values::RULE,
     given_up::RULE,
     unconfirmed::RULE,

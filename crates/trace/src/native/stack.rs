@@ -4,6 +4,7 @@
 use super::module::{FunctionId, Module};
 use super::path::{PathId, Paths};
 use super::policy::StackId;
+use trueline_model::CallId;
 
 /// One call of a function that has not returned.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Activation {
     pub called_from: Option<u64>,
     /// How the program came here from main.
     pub path: PathId,
+    /// Its number among all calls of the run.
+    pub call: CallId,
 }
 
 /// How a function was entered: what its caller left on the stack.
@@ -52,6 +55,8 @@ pub(crate) struct Stack {
     pub activations: Vec<Activation>,
     /// Counts pushes, pops and replacements.
     pub changes: u64,
+    /// The number of the last call.
+    pub last_call: CallId,
     paths: Paths,
     /// Activations below this address were called by foreign code.
     foreign_below: Option<u64>,
@@ -106,6 +111,8 @@ impl Stack {
             if top.return_pc == to {
                 // A loop to the entry, or a tail call.
                 self.become_top(id);
+                let call = self.next_call();
+                self.activations.last_mut().expect("not empty").call = call;
                 self.changes += 1;
                 return Change::Here;
             }
@@ -129,8 +136,14 @@ impl Stack {
         self.changes += 1;
         let outer = self.top().map_or_else(PathId::default, |top| top.path);
         let path = self.paths.call(outer, called_from.unwrap_or(to), id.function);
-        self.activations.push(Activation { id, return_pc: to, called_from, path });
+        let call = self.next_call();
+        self.activations.push(Activation { id, return_pc: to, called_from, path, call });
         Change::Here
+    }
+
+    fn next_call(&mut self) -> CallId {
+        self.last_call = CallId(self.last_call.0.saturating_add(1));
+        self.last_call
     }
 
     /// The top activation goes on as `id`, without a call.
@@ -178,7 +191,8 @@ impl Stack {
         for &Unwound { id, return_pc, called_from } in &chain[kept..] {
             let outer = self.top().map_or_else(PathId::default, |top| top.path);
             let path = self.paths.call(outer, called_from, id.function);
-            self.activations.push(Activation { id, return_pc, called_from: Some(called_from), path });
+            let call = self.next_call();
+            self.activations.push(Activation { id, return_pc, called_from: Some(called_from), path, call });
         }
     }
 
@@ -196,7 +210,8 @@ impl Stack {
 
     /// A stack with main alone on it.
     pub fn begin(function: FunctionId, cfa: u64, return_pc: u64) -> Self {
-        let main = Activation { id: StackId { cfa, function }, return_pc, called_from: Some(return_pc), path: PathId::default() };
-        Self { activations: vec![main], changes: 0, paths: Paths::default(), foreign_below: None }
+        let (path, call) = (PathId::default(), CallId::default());
+        let main = Activation { id: StackId { cfa, function }, return_pc, called_from: Some(return_pc), path, call };
+        Self { activations: vec![main], ..Self::default() }
     }
 }

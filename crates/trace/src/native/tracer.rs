@@ -1,6 +1,7 @@
 //! The run: from stop to stop under a policy, each shown stop pushed to the sink.
 
 mod lost;
+mod moments;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -11,7 +12,7 @@ use super::eval::Machine;
 use super::frame::{Frame as Machinery, RSP, Registers};
 use super::glide::{Glide, Met, Moves, Terrain};
 use super::libraries;
-use super::module::{BlockKind, Function, FunctionId, Module};
+use super::module::{BlockKind, FileId, Function, FunctionId, Module};
 use super::path::PathId;
 use super::policy::gdb::GdbStepper;
 use super::policy::lldb::LldbStepper;
@@ -169,19 +170,9 @@ impl<'t> Tracer<'t> {
 
     fn trace(&mut self, sink: &mut dyn StepSink) -> Result<TraceEnd, TraceError> {
         let bias = self.inferior.bias();
-        let main = self.module.main().ok_or_else(|| TraceError::BadBinary {
-            binary: self.module.path.clone(),
-            reason: "there is no function main with debug information".into(),
-        })?;
+        let Some(leave) = self.begin()? else { return Ok(TraceEnd::Finished) };
+        let main = self.stack.activations[0].id.function;
         let entry = self.module.function(main).entry();
-        self.set_breakpoints(&[entry.wrapping_add(bias)])?;
-        match self.inferior.resume()? {
-            Event::Breakpoint(_) => {}
-            event => return self.ended(event),
-        }
-        let sp = self.inferior.regs().rsp;
-        let leave = self.return_address().ok_or_else(|| self.bad_program("has no readable stack"))?;
-        self.stack = Stack::begin(main, sp.wrapping_add(8), leave.wrapping_sub(bias));
         let mut first = self.stepper.first_stop(main);
         // By its declaration: the first row of an optimized function may be that of a header whose code was moved there. What has
         // no row at its entry is a thunk of the compiler's.
@@ -226,6 +217,9 @@ impl<'t> Tracer<'t> {
             }
             verdict = self.stepper.begin(&position);
         }
+        if sink.wants_calls() && self.is_complete() {
+            self.tell_call(entry, sink);
+        }
         // Whether the policy has heard of where the program stands.
         let mut is_followed = true;
         let mut visited = None;
@@ -238,6 +232,9 @@ impl<'t> Tracer<'t> {
                     }
                     let step = self.show(&position, shown, sink.statics());
                     self.steps += 1;
+                    if let (true, Some(top)) = (sink.wants_calls(), self.stack.top()) {
+                        sink.stand(top.call);
+                    }
                     if sink.step(step).is_break() {
                         return Ok(TraceEnd::Stopped);
                     }
@@ -270,7 +267,11 @@ impl<'t> Tracer<'t> {
                         Met::Exit(plan) => self.stepper.follow(&plan),
                         Met::Stop => {}
                     }
+                    let last_call = self.stack.last_call;
                     let here = self.arrive(pc);
+                    if last_call != self.stack.last_call && sink.wants_calls() && self.is_complete() {
+                        self.tell_call(pc, sink);
+                    }
                     is_followed = here.is_some();
                     verdict = Verdict::Run;
                     (visited, told) = (Some(pc), News::Nothing);
@@ -286,6 +287,25 @@ impl<'t> Tracer<'t> {
                 event => return self.ended(event),
             }
         }
+    }
+
+    /// Runs to the first instruction of main; the address that main returns to, or nothing when the program ends before.
+    fn begin(&mut self) -> Result<Option<u64>, TraceError> {
+        let bias = self.inferior.bias();
+        let main = self.module.main().ok_or_else(|| TraceError::BadBinary {
+            binary: self.module.path.clone(),
+            reason: "there is no function main with debug information".into(),
+        })?;
+        let entry = self.module.function(main).entry();
+        self.set_breakpoints(&[entry.wrapping_add(bias)])?;
+        match self.inferior.resume()? {
+            Event::Breakpoint(_) => {}
+            event => return self.ended(event).map(|_| None),
+        }
+        let sp = self.inferior.regs().rsp;
+        let leave = self.return_address().ok_or_else(|| self.bad_program("has no readable stack"))?;
+        self.stack = Stack::begin(main, sp.wrapping_add(8), leave.wrapping_sub(bias));
+        Ok(Some(leave))
     }
 
     /// Takes breakpoints out of loops in which no debugger would notice anything, and puts them back on any change. Never
@@ -441,6 +461,22 @@ impl<'t> Tracer<'t> {
         false
     }
 
+    /// Tells of the call that the top of the stack is.
+    fn tell_call(&mut self, pc: u64, sink: &mut dyn StepSink) {
+        let top = self.stack.top().expect("main is never popped");
+        let (call, depth) = (top.call, self.stack.activations.len());
+        let caller = depth.checked_sub(2).map(|outer| self.stack.activations[outer].call);
+        let frames = self.call_frames(pc);
+        sink.call(call, caller, &frames);
+    }
+
+    /// The frames from the function with code outwards at an address of the top activation.
+    fn call_frames(&mut self, pc: u64) -> Vec<Frame> {
+        let (file, line) = self.stepper.line_at(pc).unwrap_or((FileId(0), 0));
+        let frames = self.frames(pc, Shown { hidden: 0, line, file });
+        frames.iter().skip_while(|f| f.kind == FrameKind::Inlined).cloned().collect()
+    }
+
     fn show(&mut self, position: &Position, shown: Shown, statics: Statics) -> Step {
         let frames = self.frames(position.pc, shown);
         let vars = match self.request.vars {
@@ -518,16 +554,9 @@ impl<'t> Tracer<'t> {
     }
 
     /// The frames of one activation, innermost first.
-    fn push_frames(
-        &self,
-        pc: u64,
-        hidden: usize,
-        here: Option<(super::module::FileId, u32)>,
-        function: FunctionId,
-        frames: &mut Vec<Frame>,
-    ) {
+    fn push_frames(&self, pc: u64, hidden: usize, here: Option<(FileId, u32)>, function: FunctionId, frames: &mut Vec<Frame>) {
         let mut line = here;
-        let frame = |name: &Arc<str>, kind, line: Option<(super::module::FileId, u32)>| Frame {
+        let frame = |name: &Arc<str>, kind, line: Option<(FileId, u32)>| Frame {
             function: Arc::clone(name),
             kind,
             file: line.map(|l| self.module.file(l.0).clone()),

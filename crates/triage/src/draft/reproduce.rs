@@ -6,7 +6,7 @@
 
 use super::{Draft, compiler_name, crash_key, flags, shown_file};
 use std::fmt::Write as _;
-use trueline_model::{Fault, NeverHeld, Reader, Violation, wording};
+use trueline_model::{Fault, Invariant, Reader, Violation, WrongValue, wording};
 use trueline_toolchain::quote;
 
 /// What every script for a violation does, given the variables in front of it.
@@ -75,7 +75,8 @@ fn variables(draft: &Draft<'_>, violation: &Violation) -> String {
     let line = violation.line.to_string();
     // The script counts the scalars of what a debugger prints, and a variable without members is its first.
     let element = held.and_then(|held| held.element).unwrap_or(0).to_string();
-    let allowed = held.map(allowed).unwrap_or_default();
+    // A value of another moment is one that the unoptimized program has: it alone counts.
+    let allowed = held.filter(|_| violation.invariant() != Invariant::Stale).map(allowed).unwrap_or_default();
     let debuggers = if is_seen_by_lldb_only(draft) { "lldb gdb" } else { "gdb lldb" };
     let all = [
         ("KIND", violation.invariant().name()),
@@ -84,7 +85,7 @@ fn variables(draft: &Draft<'_>, violation: &Violation) -> String {
         ("FUNCTION", &violation.function),
         ("FRAMES", &frames),
         ("VARIABLE", violation.variable().map_or("", |name| name)),
-        ("VALUE", held.map_or("", |held| &held.value)),
+        ("VALUE", held.map_or("", |held| held.value)),
         ("ALLOWED", &allowed),
         ("ELEMENT", &element),
         ("EXPECTED", &expected),
@@ -94,7 +95,7 @@ fn variables(draft: &Draft<'_>, violation: &Violation) -> String {
 }
 
 /// The values that the unoptimized program has, where all of them are known.
-fn allowed(held: &NeverHeld) -> String {
+fn allowed(held: WrongValue<'_>) -> String {
     if held.allowed.cut { String::new() } else { held.allowed.first.join(", ") }
 }
 

@@ -138,7 +138,7 @@ judge() {
     if (kind == "scope" || kind == "self") return here && listed
     if (kind == "dwarf") return here && broken
     if (kind == "lost") return here && gone && name == func
-    if (kind == "parameter" || kind == "value") return here && matched && name == func
+    if (kind == "parameter" || kind == "value" || kind == "stale") return here && matched && name == func
     return here
   }
   function finish() {

@@ -5,7 +5,7 @@ use super::batch::{BuildRow, CheckView, Checked, CheckedProgram};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use trueline_check::{Cause, CheckError, Completeness, Dropped, Group, GroupBy, Note, cause_of, group};
+use trueline_check::{Cause, CheckError, Completeness, Dropped, Group, GroupBy, MomentCount, Note, cause_of, group};
 use trueline_model::{CompilerId, EngineKind, OptLevel, Policy, Violation};
 
 /// What `trueline check --json` prints.
@@ -75,6 +75,9 @@ pub struct RunDocument {
     /// What was not seen or left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<Note>,
+    /// How many stops could be placed among the moments of the -O0 run; only where `stale` is looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moments: Option<MomentCount>,
     /// How much of the -O0 view is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     completeness: Option<Completeness>,
@@ -150,6 +153,7 @@ impl RunDocument {
             paths: BTreeMap::new(),
             dropped: None,
             notes: Vec::new(),
+            moments: None,
             completeness: None,
             cut_off: None,
             compile_cpu: None,
@@ -187,6 +191,7 @@ impl RunDocument {
                 .collect(),
             dropped: ok.filter(|_| view.explain).map(|r| r.dropped.clone()),
             notes: ok.map(|r| r.notes.clone()).unwrap_or_default(),
+            moments: ok.and_then(|r| r.moments),
             completeness: ok.map(|r| r.completeness.clone()),
             cut_off: ok.map(|r| r.cut_off),
             compile_cpu: ok.map(|r| r.compile_cpu.as_secs_f64()),

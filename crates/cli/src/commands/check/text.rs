@@ -252,5 +252,8 @@ fn explain(out: &mut String, run: &CheckRun, style: Style) {
             let _ = writeln!(out, "        {:<9} {}", violation.invariant().name(), wording::words(violation).title);
         }
     }
+    if let Some(moments) = &run.moments {
+        let _ = writeln!(out, "      {moments}");
+    }
     out.push('\n');
 }

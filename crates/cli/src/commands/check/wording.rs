@@ -30,6 +30,24 @@ fn examples(invariant: Invariant) -> Vec<(&'static str, Breach)> {
         Invariant::Scope => vec![("local", Breach::Scope(OutOfScope { variable: name("v"), owner: name("f"), declared: Line(3) }))],
         Invariant::Parameter => vec![("scalar", Breach::Parameter(held(None, true)))],
         Invariant::Value => vec![("scalar", Breach::Value(held(None, false))), ("element", Breach::Value(held(Some(3), false)))],
+        Invariant::Stale => {
+            let location = LocationSpan { low: 0x1130, high: 0x1150, expression: name("reg5"), instructions: 5, lines: 1 };
+            let stale = |element, assignment, location| OtherMoment {
+                variable: name("v"),
+                element,
+                value: name("9"),
+                expected: list(&["1", "2"], false),
+                assignment,
+                location,
+            };
+            let late = Assignment { line: Line(5), shown: Timing::Late };
+            let early = Assignment { line: Line(8), shown: Timing::Early };
+            vec![
+                ("late", Breach::Stale(stale(None, Some(late), Some(location)))),
+                ("early", Breach::Stale(stale(Some(3), Some(early), None))),
+                ("bare", Breach::Stale(stale(None, None, None))),
+            ]
+        }
         Invariant::Codegen => {
             let (with, without) = (CodeExtent { size: 64, differs_at: 4112 }, CodeExtent { size: 48, differs_at: 4100 });
             vec![

@@ -1,0 +1,305 @@
+//! Runs both builds again for values that the traces leave in doubt, and places them among the moments of the reference run.
+//!
+//! First with few stops: the doubtful addresses of the optimized build, and every instruction of their lines at -O0. What is
+//! still in doubt then is looked at with many. Most programs need no run at all.
+
+use crate::line_code::{LineTable, Purpose};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use trueline_dwarf::Module;
+use trueline_model::{CallId, LineKey, VarKey};
+use trueline_oracle::moments::{LineCode, Mark, MarkedRun, Placed, Placement, Scalar, Sequence, StaleValue, is_same_way, place, points};
+use trueline_oracle::{Calls, Digest, Home, Suspect, Visits};
+use trueline_toolchain::JobError;
+use trueline_trace::native::{MomentPlan, Moments, record_moments};
+use trueline_trace::{TraceError, TraceRequest};
+
+/// Suspicions that are looked into, per build: each line and variable once or twice.
+const MOST_SUSPECTS: usize = 96;
+/// Suspicions that are looked into of one line and variable.
+const PER_COMPLAINT: usize = 2;
+/// Stops of one run after which nothing is placed.
+const MOST_MARKS: usize = 60_000;
+/// What the stack is filled with.
+const PATTERNS: [u8; 2] = [0xa5, 0x5a];
+
+/// A build to be run again, and what its traces said.
+pub(crate) struct Placing<'a> {
+    pub reference_request: &'a TraceRequest,
+    pub request: &'a TraceRequest,
+    /// The digests of the reference and of the optimized build.
+    pub digests: (&'a Digest, &'a Digest),
+    pub visits: &'a Visits,
+    /// Homes of variables in the optimized build; what lives in memory is then left out.
+    pub homes: Option<&'a BTreeMap<VarKey, Home>>,
+}
+
+/// What became of the suspicions of one build.
+pub(crate) struct Placings {
+    pub placed: Vec<Placed>,
+    pub count: MomentCount,
+}
+
+/// Values at stops of the optimized build that -O0 does not show on the line in the same call, and for how many of them the
+/// moments of the stop are not known. Of those nothing is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct MomentCount {
+    /// Such values.
+    pub suspected: usize,
+    /// Those whose stop is at no moment of the -O0 run: no point of the line has its call and its observable state.
+    pub unplaced: usize,
+    /// Those that were not looked into: of one kind with others, in memory where no location is claimed, or in a run of which
+    /// only a part was looked at.
+    pub not_looked_at: usize,
+}
+
+impl fmt::Display for MomentCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { suspected, unplaced, not_looked_at } = self;
+        write!(f, "{suspected} values that -O0 does not show there in the same call")?;
+        write!(f, "; {unplaced} of them at stops without a known moment, {not_looked_at} not looked into")
+    }
+}
+
+/// Whether a close look could be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Taken,
+    /// A run failed, was too long, or went another way.
+    Failed,
+}
+
+/// A suspicion on the way to its placement.
+struct Open {
+    suspect: Suspect,
+    /// The debugger's stops on the line in the call, at -O0 and in the optimized build.
+    stops: (u32, u32),
+    /// The calls of the reference that the stop can be in.
+    calls: Vec<CallId>,
+    scalar: Scalar,
+}
+
+impl Placing<'_> {
+    /// Places what was suspected. An empty list costs nothing. Where a trace left stops out, no call is known for certain.
+    pub(crate) fn place(&self, suspects: Vec<Suspect>, is_whole: bool) -> Result<Placings, JobError> {
+        let suspected = suspects.len();
+        let placed = if is_whole { self.place_all(suspects)? } else { Vec::new() };
+        let unplaced = placed.iter().filter(|p| p.placement == Placement::Unplaced).count();
+        let count = MomentCount { suspected, unplaced, not_looked_at: suspected.saturating_sub(placed.len()) };
+        Ok(Placings { placed, count })
+    }
+
+    fn place_all(&self, suspects: Vec<Suspect>) -> Result<Vec<Placed>, JobError> {
+        let mut variables = Vec::new();
+        let open = self.open(suspects, &mut variables);
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let reference = LineTable::new(debug_of(self.reference_request), Purpose::Read);
+        let optimized = LineTable::new(debug_of(self.request), Purpose::Pass);
+        let lines: BTreeSet<LineKey> = open.iter().map(|o| o.suspect.line.clone()).collect();
+        let codes: HashMap<LineKey, LineCode> = lines.into_iter().map(|l| (l.clone(), self.code_of(&reference, &l))).collect();
+        let at_line = codes.values().flat_map(|c| c.own.iter().chain(c.after.keys())).map(|pc| (*pc, None)).collect();
+        let at_stop = open.iter().map(|o| (o.suspect.pc, Some(o.suspect.inlined))).collect();
+        let plan = |points, fill| MomentPlan { points, variables: variables.clone(), fill, most: MOST_MARKS };
+        let (Some(first), Some(other)) =
+            (run(self.reference_request, &plan(at_line, Some(PATTERNS[0])))?, run(self.request, &plan(at_stop, None))?)
+        else {
+            return Ok(Vec::new());
+        };
+        let (first, other) = same_states(&first, &other);
+        let mut placed: Vec<Placed> = Vec::new();
+        let mut stale: Vec<(Open, usize)> = Vec::new();
+        for open in open {
+            let of = |again| {
+                let stop = stop_of(&open, &other)?;
+                let points = points(&first, again, &open.calls, &codes[&open.suspect.line], open.scalar);
+                Some(place(&open.suspect, other.marks[stop].state, &points, open.stops))
+            };
+            let placement = of(None).unwrap_or(Placement::Unplaced);
+            let is_stale = matches!(placement, Placement::Stale(_));
+            placed.push(Placed { suspect: open.suspect.clone(), placement, order: None, location: None });
+            if is_stale {
+                stale.push((open, placed.len() - 1));
+            }
+        }
+        if !stale.is_empty() {
+            let look = self.look_closely(&reference, &optimized, &stale, &codes, &variables, &mut placed)?;
+            if look == Look::Failed {
+                forget(&mut placed, &stale);
+            }
+        }
+        Ok(placed)
+    }
+
+    /// What is worth a run: values in a home that claims something.
+    fn open(&self, suspects: Vec<Suspect>, variables: &mut Vec<VarKey>) -> Vec<Open> {
+        let mut complaints: HashMap<(LineKey, VarKey), usize> = HashMap::new();
+        let mut open = Vec::new();
+        for suspect in suspects {
+            let is_memory = self.homes.is_some_and(|h| h.get(&suspect.variable) == Some(&Home::Memory));
+            if is_memory || !self.digests.0.vars.contains_key(&suspect.variable) {
+                continue;
+            }
+            let calls = self.visits.calls();
+            let calls = match calls.find(&suspect.root) {
+                Some(root) => calls.within(&suspect.way, root, suspect.inlined),
+                None => continue,
+            };
+            let count = complaints.entry((suspect.line.clone(), suspect.variable.clone())).or_default();
+            *count += 1;
+            if *count > PER_COMPLAINT || open.len() >= MOST_SUSPECTS {
+                continue;
+            }
+            let at_reference = calls.iter().map(|c| self.visits.stops(*c, &suspect.line)).sum();
+            let known = variables.iter().position(|v| *v == suspect.variable);
+            let place = known.unwrap_or_else(|| {
+                variables.push(suspect.variable.clone());
+                variables.len() - 1
+            });
+            let scalar = Scalar { place, leaf: suspect.leaf };
+            let stops = (at_reference, suspect.stops);
+            open.push(Open { suspect, stops, calls, scalar });
+        }
+        open
+    }
+
+    fn code_of(&self, table: &LineTable<'_>, line: &LineKey) -> LineCode {
+        let stops = self.digests.0.stops_on(line).map(|s| s.pc).collect();
+        let (own, after) = table.code(line);
+        LineCode { own, after, stops }
+    }
+
+    /// The runs that tell whether variables were initialised, which assignment a value is about, and what was moved.
+    fn look_closely(
+        &self,
+        reference: &LineTable<'_>,
+        optimized: &LineTable<'_>,
+        stale: &[(Open, usize)],
+        codes: &HashMap<LineKey, LineCode>,
+        variables: &[VarKey],
+        placed: &mut [Placed],
+    ) -> Result<Look, JobError> {
+        let functions: HashSet<&str> = stale.iter().map(|(o, _)| &*o.suspect.variable.function).collect();
+        let mut at: BTreeMap<u64, Option<usize>> = reference.changes(&functions).into_iter().map(|pc| (pc, None)).collect();
+        let own = stale.iter().flat_map(|(o, _)| codes[&o.suspect.line].own.iter().chain(codes[&o.suspect.line].after.keys()));
+        at.extend(own.map(|pc| (*pc, None)));
+        let plan = |points: &BTreeMap<u64, Option<usize>>, fill| MomentPlan {
+            points: points.clone(),
+            variables: variables.to_vec(),
+            fill,
+            most: MOST_MARKS,
+        };
+        let mut runs = Vec::new();
+        for pattern in PATTERNS {
+            let Some(run) = run(self.reference_request, &plan(&at, Some(pattern)))? else { return Ok(Look::Failed) };
+            runs.push(run);
+        }
+        let [one, two] = &runs[..] else { return Ok(Look::Failed) };
+        // States of the first look and of this one are not to be mixed: the stop is placed anew.
+        let stops: BTreeMap<u64, Option<usize>> = stale.iter().map(|(o, _)| (o.suspect.pc, Some(o.suspect.inlined))).collect();
+        let line_of = |pc: u64| reference.line_of(pc);
+        let sequences = |first: &MarkedRun, value: &StaleValue, open: &Open| {
+            Sequence::of(first, &open.calls, value, &open.suspect.value, open.scalar, &line_of)
+        };
+        let Some(few) = run(self.request, &plan(&stops, None))? else { return Ok(Look::Failed) };
+        let (first, few) = same_states(one, &few);
+        let (second, _) = same_states(two, &Moments::default());
+        if !is_same_way(&first, &second) {
+            return Ok(Look::Failed);
+        }
+        let mut ordered: Vec<(usize, Sequence, &Open)> = Vec::new();
+        let mut at: BTreeMap<u64, Option<usize>> = stops.clone();
+        for (open, number) in stale {
+            let placement = stop_of(open, &few).map_or(Placement::Unplaced, |stop| {
+                let points = points(&first, Some(&second), &open.calls, &codes[&open.suspect.line], open.scalar);
+                place(&open.suspect, few.marks[stop].state, &points, open.stops)
+            });
+            // What the variable never has is another invariant's to tell.
+            let is_held = first.marks.iter().any(|m| open.scalar.at(m) == Some(&*open.suspect.value));
+            let placement = if is_held { placement } else { Placement::NeverHeld };
+            if let Placement::Stale(value) = &placement {
+                placed[*number].location = optimized.location(&open.suspect);
+                if let Some(sequence) = sequences(&first, value, open) {
+                    at.extend(optimized.code(&sequence.line).0.into_iter().map(|pc| (pc, None)));
+                    ordered.push((*number, sequence, open));
+                }
+            }
+            placed[*number].placement = placement;
+        }
+        if ordered.is_empty() {
+            return Ok(Look::Taken);
+        }
+        for stop in &self.digests.1.stops {
+            at.entry(stop.pc).or_insert(None);
+        }
+        let Some(many) = run(self.request, &plan(&at, None))? else { return Ok(Look::Failed) };
+        let (many, _) = same_states(&many, &Moments::default());
+        let line_of = |pc: u64| optimized.line_of(pc);
+        for (number, sequence, open) in ordered {
+            let visits: BTreeSet<u64> = self.digests.1.stops_on(&open.suspect.line).map(|s| s.pc).collect();
+            placed[number].order = stop_of(open, &many).map(|stop| sequence.compare(&many, stop, &visits, &line_of, &open.suspect.line));
+        }
+        Ok(Look::Taken)
+    }
+}
+
+/// What could not be looked at closely is not claimed.
+fn forget(placed: &mut [Placed], stale: &[(Open, usize)]) {
+    for (_, number) in stale {
+        placed[*number].placement = Placement::Unplaced;
+    }
+}
+
+fn debug_of(request: &TraceRequest) -> &Arc<Module> {
+    request.debug.as_ref().expect("a check reads debug information once and hands it on")
+}
+
+/// Runs a plan; nothing where the run fails or is too long, since then nothing is claimed.
+fn run(request: &TraceRequest, plan: &MomentPlan) -> Result<Option<Moments>, JobError> {
+    match record_moments(request, plan) {
+        Ok(moments) => Ok((!moments.is_cut).then_some(moments)),
+        Err(TraceError::Job(killed @ JobError::Killed { .. })) => Err(killed),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Two runs with states that can be compared: of what both builds have, and only that which is equal at the end. What an
+/// optimizer leaves out altogether, such as stores to a variable that nobody reads, does not tell one moment from another.
+fn same_states(reference: &Moments, optimized: &Moments) -> (MarkedRun, MarkedRun) {
+    let places: HashMap<&str, usize> = optimized.components.iter().enumerate().map(|(i, name)| (&**name, i)).collect();
+    let shared: Vec<(usize, usize)> = reference.components.iter().enumerate().filter_map(|(i, n)| Some((i, *places.get(&**n)?))).collect();
+    let shared: Vec<(usize, usize)> = shared.into_iter().filter(|(a, b)| reference.last.get(*a) == optimized.last.get(*b)).collect();
+    let digest = |states: &[Arc<[u64]>], pick: &dyn Fn(&(usize, usize)) -> usize| -> Vec<u64> {
+        let one = |state: &Arc<[u64]>| {
+            let mut hasher = DefaultHasher::new();
+            shared.iter().for_each(|s| state[pick(s)].hash(&mut hasher));
+            hasher.finish()
+        };
+        states.iter().map(one).collect()
+    };
+    let marked = |moments: &Moments, states: Vec<u64>| {
+        let mut calls = Calls::default();
+        moments.calls.iter().for_each(|c| calls.note(c.call, c.caller, &c.frames));
+        let marks = moments.moments.iter();
+        let mark =
+            |m: &trueline_trace::native::Moment| Mark { pc: m.pc, call: m.call, state: states[m.state as usize], values: m.values.clone() };
+        MarkedRun { calls, marks: marks.map(mark).collect() }
+    };
+    let (one, two) = (digest(&reference.states, &|s| s.0), digest(&optimized.states, &|s| s.1));
+    (marked(reference, one), marked(optimized, two))
+}
+
+/// The place of a suspicion's stop among the marks of the optimized run: the same visit of the address where it shows the
+/// value, or else the first that does.
+fn stop_of(open: &Open, run: &MarkedRun) -> Option<usize> {
+    let call = run.calls.find(&open.suspect.root)?;
+    let here = run.marks.iter().enumerate().filter(|(_, m)| m.pc == open.suspect.pc && m.call == call);
+    let shows = |m: &Mark| open.scalar.at(m) == Some(&*open.suspect.value);
+    let hits: Vec<(usize, &Mark)> = here.collect();
+    let same = hits.get((open.suspect.hit as usize).checked_sub(1)?).filter(|(_, m)| shows(m));
+    same.or_else(|| hits.iter().find(|(_, m)| shows(m))).map(|(i, _)| *i)
+}

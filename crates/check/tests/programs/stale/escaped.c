@@ -1,0 +1,9 @@
+// LLVM issue 56155: the call is removed, and with it the assignment that it makes.
+// expect: clang-16 -O1,-O2,-O3 native: stale 8 a
+// expect: gcc-12 -Og,-O1,-O2 native: clean
+__attribute__((noinline)) void foo(int *p) { *p = 1; }
+int main(void) {
+  int a = 0;
+  foo(&a);
+  return 0;
+}

@@ -1,0 +1,130 @@
+//! Whether a value is late, or its line early: what both runs execute around a stop, and in which order.
+//!
+//! A line's instructions may be moved over an assignment by right, and then the value is right for where the program is. So a
+//! value counts as late only when the assignment's own instructions do not come after the stop, and nothing else that the
+//! source has before the line does; as early, the other way round.
+
+use super::{MarkedRun, Misplaced, Scalar, StaleValue};
+use std::collections::{BTreeMap, BTreeSet};
+use trueline_model::{CallId, LineKey, Timing};
+
+/// The line of an address.
+pub type LineOf<'a> = &'a dyn Fn(u64) -> Option<LineKey>;
+
+/// What both runs do around a stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The assignment behind the difference.
+    pub assignment: Misplaced,
+    /// Whether the assignment's own instructions run on the other side of the stop.
+    pub crosses: bool,
+    /// Whether another line runs on the other side of the stop than in the source, so that the stop's line was moved.
+    pub is_moved: bool,
+    /// Whether the assignment left code that runs in the call.
+    pub code: Code,
+}
+
+/// What is left of an assignment in the optimized build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Instructions of its line run in the call.
+    Runs,
+    /// None does: only the debug information knows of it.
+    Gone,
+}
+
+/// The reference's part: what its run does between the assignment and the moments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// The assignment and which way it is misplaced.
+    pub assignment: Misplaced,
+    /// The assignment's line.
+    pub line: LineKey,
+    /// How often it is made in the calls, and how often of these before the moments.
+    pub made: (usize, usize),
+    /// The lines before the moments, back to the visit of the line before; for an early assignment those after them, to the
+    /// next visit.
+    pub around: BTreeSet<LineKey>,
+}
+
+impl Sequence {
+    /// Finds the assignment that a stale value is about in the reference's run, which is stopped at every line and after every
+    /// store.
+    pub fn of(run: &MarkedRun, calls: &[CallId], stale: &StaleValue, shown: &str, scalar: Scalar, line_of: LineOf<'_>) -> Option<Self> {
+        let (first, last) = (*stale.moments.first()?, *stale.moments.last()?);
+        let call = run.marks.get(first)?.call;
+        let own: Vec<usize> = (0..run.marks.len()).filter(|&i| run.marks[i].call == call).collect();
+        let value = |i: usize| scalar.at(&run.marks[i]);
+        let (before, after): (Vec<usize>, Vec<usize>) =
+            (own.iter().copied().filter(|&i| i <= first).collect(), own.iter().copied().filter(|&i| i >= last).collect());
+        // The pair of marks around the last change before the moments, and around the first change to what is shown after them.
+        let change = before.windows(2).rev().find(|w| value(w[0]) != value(w[1])).map(|w| (w[0], w[1]));
+        let later = after.windows(2).find(|w| value(w[0]) != value(w[1])).map(|w| (w[0], w[1]));
+        let to_shown = after.windows(2).find(|w| value(w[0]) != value(w[1]) && value(w[1]) == Some(shown)).map(|w| (w[0], w[1]));
+        let was_shown = before.iter().any(|&i| value(i) == Some(shown));
+        let (made, timing) = match (change, later) {
+            (Some(change), _) if value(change.0) == Some(shown) => (change, Timing::Late),
+            (_, Some(later)) if value(later.1) == Some(shown) => (later, Timing::Early),
+            (Some(change), _) if was_shown => (change, Timing::Late),
+            (change, _) => match (to_shown, change) {
+                (Some(later), _) => (later, Timing::Early),
+                (None, Some(change)) => (change, Timing::Late),
+                (None, None) => return None,
+            },
+        };
+        // The mark after the store: the instruction before it made the assignment.
+        let store = run.marks[made.1].pc;
+        let line = line_of(store.wrapping_sub(1))?;
+        let is_made = |i: usize| run.marks[i].pc == store && calls.contains(&run.marks[i].call);
+        let limit = if timing == Timing::Late { first } else { last };
+        let total = (0..run.marks.len()).filter(|&i| is_made(i)).count();
+        let so_far = (0..=limit).filter(|&i| is_made(i)).count();
+        let lines = |i: &usize| line_of(run.marks[*i].pc);
+        let own_line = lines(&first);
+        let is_other = |line: &Option<LineKey>| *line != own_line;
+        // Back over the moments' own visit of the line to the visit before, or on to the one after.
+        let around: BTreeSet<LineKey> = match timing {
+            Timing::Late => before.iter().rev().map(lines).skip_while(|l| !is_other(l)).take_while(is_other).flatten().collect(),
+            Timing::Early => after.iter().map(lines).skip_while(|l| !is_other(l)).take_while(is_other).flatten().collect(),
+        };
+        let assignment = Misplaced { line: Some(line.line), shown: timing };
+        Some(Self { assignment, line, made: (total, so_far), around })
+    }
+
+    /// Looks at the optimized run, stopped at every address where a debugger stops and at every instruction of the assignment's
+    /// line: what of it is before and after the stop at `stop`, a place among the marks. `visits` are the addresses of stops on
+    /// the stop's own line.
+    pub fn compare(&self, run: &MarkedRun, stop: usize, visits: &BTreeSet<u64>, line_of: LineOf<'_>, own_line: &LineKey) -> Order {
+        let call = run.marks[stop].call;
+        let own: Vec<(usize, u64)> = run.marks.iter().enumerate().filter(|(_, m)| m.call == call).map(|(i, m)| (i, m.pc)).collect();
+        let is_visit = |pc: &u64| visits.contains(pc);
+        let previous = own.iter().filter(|(i, pc)| *i < stop && is_visit(pc)).map(|m| m.0).next_back();
+        let next = own.iter().find(|(i, pc)| *i > stop && is_visit(pc)).map(|m| m.0);
+        let inside = |i: usize, low: Option<usize>, high: Option<usize>| low.is_none_or(|l| i > l) && high.is_none_or(|h| i < h);
+        let around = |low: Option<usize>, high: Option<usize>| {
+            let pcs = own.iter().filter(move |(i, _)| inside(*i, low, high)).map(|m| m.1);
+            pcs.collect::<BTreeSet<u64>>()
+        };
+        // Going on inside the line does not begin another visit of it.
+        let (before, after) = (around(previous, Some(stop)), around(Some(stop), next));
+        let is_assignment = |pc: &u64| line_of(*pc).as_ref() == Some(&self.line);
+        let mut counts: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
+        for (i, pc) in own.iter().filter(|(_, pc)| is_assignment(pc)) {
+            let count = counts.entry(*pc).or_default();
+            count.0 += 1;
+            count.1 += usize::from(*i < stop);
+        }
+        let crosses = counts.iter().any(|(pc, (total, so_far))| match (*total == self.made.0, self.assignment.shown) {
+            (true, Timing::Late) => *so_far < self.made.1,
+            (true, Timing::Early) => *so_far > self.made.1,
+            (false, Timing::Late) => after.contains(pc) && !before.contains(pc),
+            (false, Timing::Early) => before.contains(pc) && !after.contains(pc),
+        });
+        let lines = |pcs: &BTreeSet<u64>| pcs.iter().filter_map(|pc| line_of(*pc)).collect::<BTreeSet<LineKey>>();
+        let (before, after) = (lines(&before), lines(&after));
+        let (right, wrong) = if self.assignment.shown == Timing::Late { (before, after) } else { (after, before) };
+        let is_moved = self.around.iter().any(|l| l != own_line && wrong.contains(l) && !right.contains(l));
+        let code = if counts.is_empty() { Code::Gone } else { Code::Runs };
+        Order { assignment: self.assignment, crosses, is_moved, code }
+    }
+}

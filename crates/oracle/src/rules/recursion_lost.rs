@@ -1,0 +1,40 @@
+//! A function that calls itself may become a loop. Then one call of the optimized build is several of the source, and which of
+//! them a stop is in cannot be told.
+
+use super::Rule;
+use crate::case::{Candidate, Case};
+use crate::visits::Recursion;
+use trueline_model::Invariant;
+
+pub(super) const RULE: Rule = Rule {
+    name: "recursion-lost",
+    invariants: &[Invariant::Stale],
+    reason: "the function calls itself, and the optimized build does not make the same calls",
+    drop,
+};
+
+fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
+    candidate.placed(case).is_some_and(|p| p.suspect.recursion == Recursion::Lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::moments::Iteration;
+    use crate::rules::bench::{Bench, Verdict, local};
+    use trueline_model::Timing;
+
+    #[test]
+    fn a_call_that_became_a_loop_has_many_moments_in_one() {
+        let mut bench = Bench::new();
+        bench.reference_stop(5, &["main"], &[local("x", 3, "1")]);
+        bench.reference_stop(6, &["main"], &[local("x", 3, "2")]);
+        let stop = bench.optimized_stop(5, &["main"], &[local("x", 3, "2")]);
+        let x = bench.know("main", "x", 3);
+        bench.place(stop, &x, "2", "1", Iteration::Any);
+        bench.order(Timing::Late, false, false);
+        assert_eq!(bench.verdicts(Invariant::Stale), [Verdict::Reported]);
+        bench.last_placed().suspect.recursion = Recursion::Lost;
+        assert_eq!(bench.verdicts(Invariant::Stale), [Verdict::Dropped("recursion-lost")]);
+    }
+}
