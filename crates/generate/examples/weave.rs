@@ -3,7 +3,7 @@
 //! that many seeds into a directory: `SEED rust COUNT DIR`.
 
 use std::path::Path;
-use trueline_generate::{weave, weave_wide, weave_wide_cpp};
+use trueline_generate::{weave, weave_wide};
 use trueline_model::Language;
 
 fn main() -> std::io::Result<()> {
@@ -13,7 +13,7 @@ fn main() -> std::io::Result<()> {
     let program = |seed| match kind {
         "rust" => (weave(seed, Language::Rust).source, "rs"),
         "wide-c" => (weave_wide(seed, Language::C).source, "c"),
-        "wide-c++" => (weave_wide_cpp(seed), "cpp"),
+        "wide-c++" => (weave_wide(seed, Language::Cpp).source, "cpp"),
         "wide-rust" => (weave_wide(seed, Language::Rust).source, "rs"),
         _ => (weave(seed, Language::C).source, "c"),
     };

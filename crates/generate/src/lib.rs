@@ -17,4 +17,4 @@ pub use corpus::Corpus;
 pub use csmith::{Csmith, CsmithOptions};
 pub use filter::{Filter, Rejection, lints_of, sanitizers_for};
 pub use source::{Source, SourceError, SourceSpec, Weave, WideWeave};
-pub use weave::{Dice, weave, weave_wide, weave_wide_cpp};
+pub use weave::{Dice, weave, weave_wide};

@@ -56,16 +56,12 @@ pub fn weave_wide(seed: u64, language: Language) -> Program {
         language,
         source: match language {
             Language::C => wide::source(seed, Tongue::C),
+            Language::Cpp => wide::source(seed, Tongue::Cxx),
             Language::Rust => wide::source(seed, Tongue::Rust),
         },
         origin: Origin::Generated { generator: "weave:wide".to_owned(), seed },
         cflags: Vec::new(),
     }
-}
-
-/// The text of the wide C++ program of a seed.
-pub fn weave_wide_cpp(seed: u64) -> String {
-    wide::source(seed, Tongue::Cxx)
 }
 
 /// Both texts. A module that came out too short or too long is woven again from a derived stream, so
