@@ -74,6 +74,8 @@ pub enum Event {
         steps: u64,
         /// Findings.
         findings: usize,
+        /// Further ones of classes that were seen often enough.
+        repeated: u64,
         /// CPU seconds.
         cpu: f64,
     },
@@ -92,6 +94,13 @@ pub enum Event {
     },
     /// Something was found.
     Found(Box<FoundEvent>),
+    /// The first finding of a class was explained.
+    Explained {
+        /// Its number in the store.
+        id: FindingId,
+        /// The cause, where a pass can be named.
+        cause: Option<String>,
+    },
     /// A program was dropped.
     Rejected {
         /// Its name.

@@ -5,6 +5,7 @@ use crate::class::{class_of, collapse};
 use crate::program::{Specimen, Trial};
 use crate::run::Campaign;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,8 +33,32 @@ pub(crate) struct Judged {
 struct Confirmed {
     violation: Violation,
     class: String,
-    /// `None` when the debuggers that were asked do not see it.
-    readings: Option<Vec<Reading>>,
+    answer: Answered,
+}
+
+/// What became of the question who sees a violation.
+enum Answered {
+    /// These readers see it or do not.
+    Seen(Vec<Reading>),
+    /// The debuggers that were asked do not see it.
+    Unseen,
+    /// Nobody was asked: its class was found often enough.
+    Familiar,
+}
+
+/// What a unit brings into the store.
+#[derive(Default)]
+pub(crate) struct Harvest {
+    /// Findings that are kept.
+    pub findings: Vec<NewFinding>,
+    /// How many more there were of classes that were found often enough.
+    pub repeats: BTreeMap<String, u64>,
+}
+
+impl From<Vec<NewFinding>> for Harvest {
+    fn from(findings: Vec<NewFinding>) -> Self {
+        Self { findings, repeats: BTreeMap::new() }
+    }
 }
 
 impl Campaign<'_> {
@@ -45,7 +70,7 @@ impl Campaign<'_> {
         opt: OptLevel,
         run: &CheckRun,
         twin: Option<Rc<Judged>>,
-    ) -> Vec<NewFinding> {
+    ) -> Harvest {
         let program = specimen.program;
         let Trial { compiler, reference, .. } = *trial;
         let judged = twin.unwrap_or_else(|| {
@@ -53,11 +78,19 @@ impl Campaign<'_> {
             trial.judged.borrow_mut().push(Rc::clone(&judged));
             judged
         });
-        let mut findings = Vec::new();
-        for Confirmed { violation, class, readings } in &judged.confirmed {
-            let Some(readings) = readings else {
-                self.count_unconfirmed();
-                continue;
+        let mut harvest = Harvest::default();
+        for Confirmed { violation, class, answer } in &judged.confirmed {
+            let readings = match answer {
+                Answered::Unseen => {
+                    self.count_unconfirmed();
+                    continue;
+                }
+                Answered::Seen(readings) if !self.tally.is_familiar(class, self.plan.most_of_class) => readings,
+                Answered::Seen(_) | Answered::Familiar => {
+                    self.tally.keep(class);
+                    *harvest.repeats.entry(class.clone()).or_default() += 1;
+                    continue;
+                }
             };
             let (is_first, keep) = self.tally.keep(class);
             let (before, after) = if keep {
@@ -81,9 +114,9 @@ impl Campaign<'_> {
                 minimal,
             };
             let finding = finding_of(Fault::Violation(violation.clone()), compiler, opt, readings);
-            findings.push(NewFinding { finding, class: class.clone(), evidence });
+            harvest.findings.push(NewFinding { finding, class: class.clone(), evidence });
         }
-        findings
+        harvest
     }
 
     /// Asks the readers about every violation of a build.
@@ -95,7 +128,10 @@ impl Campaign<'_> {
         let confirmed = |(index, question): (usize, &Question<'_>)| Confirmed {
             violation: question.violation.clone(),
             class: question.class.clone(),
-            readings: self.confirm(&build, index),
+            answer: match self.tally.is_familiar(&question.class, self.plan.most_of_class) {
+                true => Answered::Familiar,
+                false => self.confirm(&build, index).map_or(Answered::Unseen, Answered::Seen),
+            },
         };
         Judged { confirmed: build.questions().iter().enumerate().map(confirmed).collect(), run: run.clone(), record: OnceCell::new() }
     }

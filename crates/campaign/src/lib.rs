@@ -10,6 +10,7 @@ mod code;
 mod confirm;
 mod cost;
 mod event;
+mod explain;
 mod judged;
 mod minimal;
 mod plan;

@@ -224,6 +224,10 @@ pub struct Plan {
     pub confirm: Confirm,
     /// Which programs pass the filter.
     pub validation: Validation,
+    /// Findings of a class that are kept; further violations of it are counted, and nobody is asked about them.
+    pub most_of_class: u64,
+    /// The share of the time in which the first finding of each class is explained, from 0 to 1.
+    pub explain_share: Option<f64>,
     /// Variants per program.
     pub mutants: u32,
     /// For which findings on variants the changes they need are looked for.
@@ -253,6 +257,8 @@ impl Plan {
             invariants: Invariant::usual().filter(|i| *i != Invariant::Codegen).collect(),
             confirm: Confirm::Spot,
             validation: Validation::OnFinding,
+            most_of_class: 100,
+            explain_share: None,
             mutants: 0,
             minimize: Minimize::Distinct,
             max_steps: 20_000,

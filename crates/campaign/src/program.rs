@@ -3,13 +3,13 @@
 use crate::class::class_of;
 use crate::cost::Costs;
 use crate::event::{Event, FoundEvent};
-use crate::judged::{Judged, finding_of};
+use crate::judged::{Harvest, Judged, finding_of};
 use crate::plan::{Oracle, SeedBehaviour, Validation};
 use crate::run::Campaign;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use trueline_check::{BuildCost, CheckError, CheckRun, Reference};
-use trueline_explain::ProgramReaders;
+use trueline_explain::{FindingCase, ProgramReaders};
 use trueline_model::{Fault, OptLevel, Program};
 use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, StoreError, UnitResult};
 use trueline_toolchain::{BuildError, Compiler};
@@ -233,7 +233,7 @@ impl Campaign<'_> {
         }
         let base = reference.compile_cpu.as_secs_f64() * share;
         let trace_base = reference.trace_cpu.as_secs_f64() * share;
-        let (result, findings) = match attempt {
+        let (result, harvest) = match attempt {
             Ok(Attempt { run, cost, twin }) => {
                 let explosion = self.explosion(program, unit, costs, cost);
                 costs.add(unit.compiler, unit.opt, cost);
@@ -244,9 +244,9 @@ impl Campaign<'_> {
                     cpu: compile_cpu + trace_base + run.trace_cpu.as_secs_f64(),
                     compile_cpu,
                 };
-                let mut findings = self.findings(specimen, trial, unit.opt, &run, twin);
-                findings.extend(explosion.map(|fault| self.plain_finding(&fault, program, compiler, unit.opt, "")));
-                (result, findings)
+                let mut harvest = self.findings(specimen, trial, unit.opt, &run, twin);
+                harvest.findings.extend(explosion.map(|fault| self.plain_finding(&fault, program, compiler, unit.opt, "")));
+                (result, harvest)
             }
             Err(Trouble::Fault(fault)) => {
                 let command = reference.commands.first().map_or("", String::as_str);
@@ -255,14 +255,14 @@ impl Campaign<'_> {
                 if self.tally.is_first(&finding.class) {
                     finding.evidence.minimal = self.minimal(specimen, compiler, unit.opt, &finding.class);
                 }
-                (result, vec![finding])
+                (result, vec![finding].into())
             }
             Err(Trouble::Reject(reason)) => {
                 // The reference ran well: this build behaves otherwise, which is the compiler's doing.
                 let expected = reference.behaviour().summary();
                 let fault = Fault::WrongCode { expected, actual: reason };
                 let command = reference.commands.first().map_or("", String::as_str);
-                (UnitResult::default(), vec![self.plain_finding(&fault, program, compiler, unit.opt, command)])
+                (UnitResult::default(), vec![self.plain_finding(&fault, program, compiler, unit.opt, command)].into())
             }
             Err(Trouble::TooLong(reason) | Trouble::Drop(reason)) => {
                 self.patiently(|| self.store.drop_unit(unit.id, &reason))?;
@@ -273,7 +273,7 @@ impl Campaign<'_> {
                 return Ok(WorkEnd::Done);
             }
         };
-        self.finish(program, compiler, unit, result, findings)?;
+        self.finish(program, compiler, unit, result, harvest)?;
         Ok(WorkEnd::Done)
     }
 
@@ -305,11 +305,20 @@ impl Campaign<'_> {
         compiler: &Compiler,
         unit: &PlannedUnit,
         result: UnitResult,
-        findings: Vec<NewFinding>,
+        harvest: impl Into<Harvest>,
     ) -> Result<(), StoreError> {
-        let ids = self.patiently(|| self.store.finish_unit(unit.id, result, &findings))?;
+        let Harvest { findings, repeats } = harvest.into();
+        let ids = self.patiently(|| self.store.finish_unit_with(unit.id, result, &findings, &repeats))?;
         self.count_unit(result);
         for (id, new) in ids.iter().zip(&findings) {
+            let is_new_class = self.first_of_class(&new.class);
+            if is_new_class {
+                let (program, fault) = (new.evidence.program.clone(), new.finding.fault.clone());
+                self.ask_for_cause(
+                    &new.class,
+                    FindingCase { id: Some(*id), program, compiler: compiler.clone(), opt: new.finding.opt, fault },
+                );
+            }
             self.report(&Event::Found(Box::new(FoundEvent {
                 id: *id,
                 fault: new.finding.fault.clone(),
@@ -317,7 +326,7 @@ impl Campaign<'_> {
                 compiler: compiler.id.clone(),
                 opt: new.finding.opt,
                 class: new.class.clone(),
-                is_new_class: self.first_of_class(&new.class),
+                is_new_class,
                 seen_by: new.finding.seen_by.clone(),
                 not_seen_by: new.finding.not_seen_by.clone(),
                 verdict: new.finding.verdict,
@@ -329,6 +338,7 @@ impl Campaign<'_> {
             opt: unit.opt,
             steps: result.optimized_steps,
             findings: findings.len(),
+            repeated: repeats.values().sum(),
             cpu: result.cpu,
         });
         Ok(())

@@ -1,6 +1,7 @@
 //! The loop: threads that take one program after the other until the seeds, the time or the patience end.
 
 use crate::event::{Event, Reporter, Totals};
+use crate::explain::ExplainDesk;
 use crate::plan::{Mutate, NoProgram, Oracle, Plan, VariantSet};
 use crate::program::{Specimen, WorkEnd};
 use crate::tally::Tally;
@@ -83,6 +84,8 @@ pub(crate) struct Campaign<'a> {
     pub tally: Tally,
     pub trusted: bool,
     pub mutator: Option<&'a dyn Mutate>,
+    pub desk: ExplainDesk,
+    pub started: Instant,
     reporter: &'a dyn Reporter,
     stop: &'a AtomicBool,
     deadline: Option<Instant>,
@@ -131,9 +134,11 @@ pub fn run(
         store,
         readers: Readers::beside(&options),
         checker: Checker::new(options)?,
-        tally: Tally::default(),
+        tally: Tally::of(&store.class_counts()?),
         trusted: source.trusted(),
         mutator,
+        desk: ExplainDesk::new(store.explained_classes()?),
+        started,
         reporter,
         stop,
         deadline: plan.duration.map(|d| started + d),
@@ -192,6 +197,10 @@ impl Campaign<'_> {
 
     fn worker(&self) -> Result<(), CampaignError> {
         while let Some(seed) = self.next_seed() {
+            if let Err(e) = self.explain_some() {
+                self.failed.store(true, Ordering::SeqCst);
+                return Err(e.into());
+            }
             for &language in &self.plan.languages {
                 if !self.source.has(seed, language) {
                     continue;
@@ -202,7 +211,7 @@ impl Campaign<'_> {
                 }
             }
         }
-        Ok(())
+        Ok(self.explain_some()?)
     }
 
     fn next_seed(&self) -> Option<u64> {

@@ -2,7 +2,7 @@
 //! not cost what the first did.
 
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A class counts as confirmed after this many, and later ones are taken on its word.
 const ENOUGH: u32 = 2;
@@ -36,6 +36,17 @@ pub enum Advice {
 pub struct Tally(Mutex<HashMap<String, ClassCounts>>);
 
 impl Tally {
+    /// The counts of a campaign that goes on, by class.
+    pub fn of(kept: &BTreeMap<String, u64>) -> Self {
+        let counts = |n: &u64| ClassCounts { kept: u32::try_from(*n).unwrap_or(u32::MAX), ..ClassCounts::default() };
+        Self(Mutex::new(kept.iter().map(|(class, n)| (class.clone(), counts(n))).collect()))
+    }
+
+    /// Whether a class was found so often that another finding of it is only counted.
+    pub fn is_familiar(&self, class: &str, most: u64) -> bool {
+        self.with(class, |e| u64::from(e.kept) >= most)
+    }
+
     fn with<T>(&self, class: &str, f: impl FnOnce(&mut ClassCounts) -> T) -> T {
         let mut entries = self.0.lock();
         f(entries.entry(class.to_owned()).or_default())
@@ -68,7 +79,7 @@ impl Tally {
     /// Records a finding: whether its class is new, and whether its traces are to be kept.
     pub fn keep(&self, class: &str) -> (bool, bool) {
         self.with(class, |e| {
-            e.kept += 1;
+            e.kept = e.kept.saturating_add(1);
             (e.kept == 1, e.kept <= TRACES_KEPT)
         })
     }

@@ -117,6 +117,30 @@ fn variants_are_hunted_and_their_findings_know_the_insertions_they_need() {
 }
 
 #[test]
+fn a_class_seen_often_enough_is_counted_and_the_first_of_each_is_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("a.db");
+    let flags = ["--most-of-class", "2", "--explain", "--explain-share", "60", "--seeds", "1..6", "--jobs", "1", "--confirm", "none"];
+    let output =
+        trueline().args(["hunt", "--cc", "gcc", "--opt=-O1,-O2", "--no-report"]).args(flags).arg("--db").arg(&db).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let store = Store::open_existing(&db).unwrap();
+    let (counts, causes) = (store.counts().unwrap(), store.causes().unwrap());
+    let all: u64 = store.class_counts().unwrap().values().sum();
+    assert!(counts.repeated > 0, "{counts:?}");
+    assert_eq!(all, counts.findings + counts.repeated);
+    let mut kept = std::collections::BTreeMap::new();
+    for (class, n) in store.class_counts().unwrap() {
+        kept.insert(class, n.min(2));
+    }
+    assert_eq!(counts.findings, kept.values().sum::<u64>(), "two of each class are kept, and no more");
+    assert!(causes.iter().any(|c| c.explained), "{causes:?}");
+    assert_eq!(causes.iter().map(|c| c.findings).sum::<u64>(), counts.findings, "each finding is listed under one cause");
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("best first") && told.contains("counted only"), "{told}");
+}
+
+#[test]
 fn bad_input_is_told_in_words_with_exit_code_2() {
     let dir = tempfile::tempdir().unwrap();
     let garbage = dir.path().join("garbage.db");

@@ -5,6 +5,7 @@
 //! printing, exit codes, and the campaign store.
 
 mod aim;
+mod cause;
 mod document;
 mod draft;
 mod error;
@@ -19,6 +20,7 @@ mod update;
 mod versions;
 
 pub use aim::{Aim, Reducer, demand_of, filter_of, self_contained, shrink};
+pub use cause::explain_one;
 pub use document::TriageDocument;
 pub use draft::{renamed, script_of};
 pub use error::ExplainError;

@@ -3,10 +3,12 @@
 //!
 //! Deliberately absent: running anything.
 
+mod causes;
 mod explanation;
 mod html;
 mod table;
 
+pub use causes::{Cause, causes_of, causes_text};
 pub use explanation::passes_of;
 use explanation::{explanation_lines, read_explanation};
 pub use html::{

@@ -7,6 +7,7 @@ use crate::filing;
 use crate::store::now;
 use crate::{ProgramKey, Store, StoreError};
 use rusqlite::{OptionalExtension, Row, params};
+use std::collections::BTreeMap;
 use trueline_model::{Fault, Finding, FindingId, Language};
 
 /// A finding about to be written.
@@ -71,6 +72,17 @@ impl FindingRecord {
 impl Store {
     /// Ends a unit and adds its findings, in one transaction: both or neither.
     pub fn finish_unit(&self, unit: UnitId, result: UnitResult, findings: &[NewFinding]) -> Result<Vec<FindingId>, StoreError> {
+        self.finish_unit_with(unit, result, findings, &BTreeMap::new())
+    }
+
+    /// The same with findings that are only counted, by their class.
+    pub fn finish_unit_with(
+        &self,
+        unit: UnitId,
+        result: UnitResult,
+        findings: &[NewFinding],
+        repeats: &BTreeMap<String, u64>,
+    ) -> Result<Vec<FindingId>, StoreError> {
         let documents = findings.iter().map(|f| self.pack(f)).collect::<Result<Vec<_>, _>>()?;
         self.write(|c| {
             let values =
@@ -80,6 +92,9 @@ impl Store {
             if c.execute(sql, values)? == 0 {
                 // Somebody else finished it, or its program was rejected meanwhile.
                 return Ok(Vec::new());
+            }
+            for (class, count) in repeats {
+                c.execute("INSERT OR REPLACE INTO repeats (unit, class, count) VALUES (?, ?, ?)", params![unit.0, class, *count as i64])?;
             }
             let mut ids = Vec::new();
             for (finding, (program, evidence)) in findings.iter().zip(&documents) {

@@ -113,9 +113,12 @@ fn copy(c: &Connection) -> rusqlite::Result<MergeSummary> {
         "INSERT OR IGNORE INTO triage (finding, class, document)
              SELECT g.id, t.class, t.document FROM other.triage t CROSS JOIN other.findings f ON f.id = t.finding
              CROSS JOIN unit_map m ON m.theirs = f.unit CROSS JOIN findings g ON g.unit = m.ours AND g.key = f.key;
+         INSERT OR IGNORE INTO repeats (unit, class, count)
+             SELECT m.ours, r.class, r.count FROM other.repeats r CROSS JOIN unit_map m ON m.theirs = r.unit;
          CREATE TEMP TABLE withdrawn AS SELECT u.id FROM program_map m CROSS JOIN units u ON u.program = m.ours WHERE +u.state = 'dropped';
          DELETE FROM triage WHERE finding IN (SELECT id FROM findings WHERE unit IN (SELECT id FROM withdrawn));
          DELETE FROM findings WHERE unit IN (SELECT id FROM withdrawn);
+         DELETE FROM repeats WHERE unit IN (SELECT id FROM withdrawn);
          DROP TABLE withdrawn;
          DROP TABLE better; DROP TABLE program_map; DROP TABLE compiler_map; DROP TABLE unit_map;",
     )?;

@@ -1,7 +1,8 @@
 //! Numbers for progress and reports.
 
 use crate::{Store, StoreError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use trueline_model::FindingId;
 
 /// How far a campaign is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -16,6 +17,8 @@ pub struct Counts {
     pub findings: u64,
     /// Distinct ones.
     pub distinct: u64,
+    /// Further findings of classes that were seen often enough; they are counted and not kept.
+    pub repeated: u64,
 }
 
 impl Counts {
@@ -57,7 +60,68 @@ pub struct UnitRecord {
     pub findings: u64,
 }
 
+/// Findings with one cause.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct CauseCount {
+    /// The cause where triage named it, the class otherwise.
+    pub cause: String,
+    /// Whether triage named it.
+    pub explained: bool,
+    /// The invariant, or `crash`, `hang`, `wrong-code`, `explosion`.
+    pub kind: String,
+    /// The compiler: family.
+    pub family: String,
+    /// The compiler: version.
+    pub version: String,
+    /// Findings that were kept.
+    pub findings: u64,
+    /// The first of them.
+    pub first: FindingId,
+}
+
 impl Store {
+    /// How often each class was found, kept or not.
+    pub fn class_counts(&self) -> Result<BTreeMap<String, u64>, StoreError> {
+        let sql = "SELECT class, sum(n) FROM (SELECT class, count(*) AS n FROM findings GROUP BY class
+                   UNION ALL SELECT class, sum(count) AS n FROM repeats GROUP BY class) GROUP BY class";
+        self.with(|c| {
+            let mut statement = c.prepare(sql)?;
+            let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)? as u64)))?;
+            rows.collect()
+        })
+    }
+
+    /// The classes of which triage has looked at a finding.
+    pub fn explained_classes(&self) -> Result<BTreeSet<String>, StoreError> {
+        let sql = "SELECT DISTINCT f.class FROM findings f JOIN triage t ON t.finding = f.id";
+        self.with(|c| c.prepare(sql)?.query_map([], |r| r.get(0))?.collect())
+    }
+
+    /// Findings by cause, kind and compiler. One that triage has not looked at has the cause of the first of its class that it has.
+    pub fn causes(&self) -> Result<Vec<CauseCount>, StoreError> {
+        let sql = "SELECT coalesce(t.class, CASE WHEN t.finding IS NULL THEN m.cause END, f.class) AS cause,
+                max(coalesce(t.class, CASE WHEN t.finding IS NULL THEN m.cause END) IS NOT NULL), f.kind, k.kind, k.version, count(*), min(f.id)
+            FROM findings f JOIN units u ON u.id = f.unit JOIN compilers k ON k.id = u.compiler LEFT JOIN triage t ON t.finding = f.id
+            LEFT JOIN (SELECT g.class AS class, s.class AS cause, min(g.id) FROM findings g JOIN triage s ON s.finding = g.id
+                       WHERE s.class IS NOT NULL GROUP BY g.class) m ON m.class = f.class
+            GROUP BY 1, f.kind, k.kind, k.version ORDER BY 7";
+        self.with(|c| {
+            let mut statement = c.prepare(sql)?;
+            let rows = statement.query_map([], |r| {
+                Ok(CauseCount {
+                    cause: r.get(0)?,
+                    explained: r.get(1)?,
+                    kind: r.get(2)?,
+                    family: r.get(3)?,
+                    version: r.get(4)?,
+                    findings: r.get::<_, i64>(5)? as u64,
+                    first: FindingId(r.get(6)?),
+                })
+            })?;
+            rows.collect()
+        })
+    }
+
     /// How far the campaign is.
     pub fn counts(&self) -> Result<Counts, StoreError> {
         self.with(|c| {
@@ -74,6 +138,7 @@ impl Store {
                 units,
                 findings: one("SELECT count(*) FROM findings")?,
                 distinct: one("SELECT count(DISTINCT coalesce(t.class, f.class)) FROM findings f LEFT JOIN triage t ON t.finding = f.id")?,
+                repeated: one("SELECT coalesce(sum(count), 0) FROM repeats")?,
             })
         })
     }

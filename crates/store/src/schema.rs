@@ -33,5 +33,10 @@ pub fn migrations() -> Migrations<'static> {
         M::up(""),
         // Violations are data from here on, and classes have no part that was a sentence.
         M::up_with_hook("", upgrade::findings),
+        // Findings of classes that were seen often enough are counted per unit, and nothing else is kept of them.
+        M::up(
+            "CREATE TABLE repeats (unit INTEGER NOT NULL REFERENCES units (id), class TEXT NOT NULL, count INTEGER NOT NULL,
+                 PRIMARY KEY (unit, class)) WITHOUT ROWID;",
+        ),
     ])
 }

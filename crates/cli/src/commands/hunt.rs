@@ -84,6 +84,15 @@ pub struct Args {
     /// Which findings on variants are reduced to the insertions they need: distinct (the first of each class) or none.
     #[arg(long, default_value = "distinct")]
     minimize: Minimize,
+    /// Explain the first finding of each class on the way, and print the causes at the end, best first.
+    #[arg(long)]
+    explain: bool,
+    /// Share of the time for that, in per cent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=90), requires = "explain")]
+    explain_share: u8,
+    /// Violations of one class to keep; further ones are only counted, and no debugger is asked about them.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    most_of_class: u64,
     /// Most steps of one trace; longer programs are dropped.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_steps: u64,
@@ -156,6 +165,9 @@ fn conclude(args: &Args, store: &Store, totals: &Totals) -> anyhow::Result<Endin
     let counts = store.counts()?;
     if !args.json {
         print_summary(store, totals)?;
+        if args.explain {
+            print!("\n{}", trueline_report::causes_text(&trueline_report::causes_of(store)?));
+        }
     }
     if !args.no_report {
         let out = args.out.clone().unwrap_or_else(|| report_dir(&args.db));
@@ -229,6 +241,8 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
     plan.oracle = args.oracle;
     plan.mutants = args.mutate.unwrap_or(if args.oracle == Oracle::WrongCode { WRONG_CODE_VARIANTS } else { 0 });
     plan.minimize = args.minimize;
+    plan.most_of_class = args.most_of_class;
+    plan.explain_share = args.explain.then(|| f64::from(args.explain_share) / 100.0);
     plan.max_steps = args.max_steps;
     plan.cflags.clone_from(&args.cflags);
     Ok(plan)
@@ -293,6 +307,9 @@ fn print_summary(store: &Store, totals: &Totals) -> anyhow::Result<()> {
         counts.findings,
         counts.distinct
     );
+    if counts.repeated > 0 {
+        println!("{} more of classes that were seen often enough, counted only", counts.repeated);
+    }
     if totals.units > 0 {
         println!(
             "this run: {} units in {:.0} s, {:.0} CPU-s of which {:.0} compiling ({:.2}×) · {:.0} units per CPU-hour",

@@ -123,7 +123,8 @@ impl Reporter for Bar {
                 }
             }
             Event::Finished { .. } => self.bar.finish_and_clear(),
-            Event::Started { .. } | Event::UnitFailed { .. } => {}
+            Event::Explained { id, cause: Some(cause) } => self.bar.suspend(|| eprintln!("  finding {}: {cause}", id.0)),
+            Event::Explained { cause: None, .. } | Event::Started { .. } | Event::UnitFailed { .. } => {}
         }
         self.advance();
         self.refresh();

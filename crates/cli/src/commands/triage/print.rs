@@ -24,14 +24,11 @@ pub fn json(explained: &[Explained], notes: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Keeps each explanation with its finding; findings with equal named fingerprints count as one from now on.
+/// Keeps each explanation with its finding; findings with the same cause count as one from now on.
 pub fn store(store: &Store, explained: &[Explained]) -> anyhow::Result<()> {
     for finding in explained {
         let Some(id) = finding.case.id else { continue };
-        let names_a_pass = finding.fingerprint.0.values().any(|e| matches!(e, FingerprintEntry::Pass(_)));
-        let class: Vec<String> = finding.fingerprint.0.iter().map(|(v, e)| format!("{v}={}", entry_text(e))).collect();
-        let class = (finding.shows() && names_a_pass).then(|| class.join(";"));
-        store.set_triage(id, class.as_deref(), &serde_json::to_string(&finding.explanation())?)?;
+        store.set_triage(id, finding.cause().as_deref(), &serde_json::to_string(&finding.explanation())?)?;
     }
     Ok(())
 }
