@@ -194,8 +194,8 @@ fn pieces_of(module: &Module, ty: TypeId, bit: u64, pieces: &mut Vec<Piece>, dep
     let of = module.ty(ty);
     let start = (bit / 8) as usize;
     match &of.kind {
-        TypeKind::Pointer if of.size == 8 => pieces.push(Piece::Pointer(start)),
-        TypeKind::Aggregate(fields) => {
+        TypeKind::Pointer | TypeKind::Reference(_) if of.size == 8 => pieces.push(Piece::Pointer(start)),
+        TypeKind::Aggregate(fields) | TypeKind::Library { fields, .. } => {
             for field in fields {
                 match field.bit_size {
                     Some(width) => {
@@ -217,7 +217,7 @@ fn pieces_of(module: &Module, ty: TypeId, bit: u64, pieces: &mut Vec<Piece>, dep
             }
         }
         TypeKind::Signed | TypeKind::Unsigned | TypeKind::Float | TypeKind::Complex => add_plain(pieces, start, of.size as usize),
-        TypeKind::Enum { .. } | TypeKind::Opaque | TypeKind::Pointer => return None,
+        TypeKind::Enum { .. } | TypeKind::Opaque | TypeKind::Pointer | TypeKind::Reference(_) => return None,
     }
     Some(())
 }
