@@ -3,16 +3,16 @@
 
 use crate::error::ExplainError;
 use crate::explainer::{Explained, Explainer, FindingCase, Stage};
-use crate::judge::{Judge, Looking, Losses};
+use crate::judge::{Judge, Looking};
 use crate::update::{Update, WrongUpdate};
 use crate::versions::Versions;
-use trueline_model::{Fault, Invariant, PassRole, Verdict};
+use trueline_model::{Fault, PassRole, Verdict};
 use trueline_triage::{KnownBugs, crash_key};
 
 /// Explains one finding by its own compiler alone: which pass, which update. Nobody is asked whose fault it is.
 pub fn explain_one(case: FindingCase, mut looking: Looking) -> Result<Explained, ExplainError> {
-    if matches!(&case.fault, Fault::Violation(v) if v.invariant() == Invariant::Lost) {
-        looking.losses = Losses::Sought;
+    if let Fault::Violation(violation) = &case.fault {
+        looking.seek(violation.invariant());
     }
     let judge = Judge::new(case.program.clone(), &looking)?;
     let (known, nothing) = (KnownBugs::default(), |_: Stage| {});

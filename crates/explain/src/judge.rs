@@ -70,18 +70,8 @@ pub struct Looking {
     pub policy: Policy,
     /// CPU time that a run of the program may take.
     pub patience: Duration,
-    /// Whether variables that are lost are looked for, which costs further compilations.
-    pub losses: Losses,
-}
-
-/// Whether variables that are lost are looked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Losses {
-    /// They are no fault here.
-    #[default]
-    Ignored,
-    /// They are.
-    Sought,
+    /// What is looked for beyond the usual, which costs more.
+    pub demanded: Vec<Invariant>,
 }
 
 /// CPU time that a changed program may take: this many times what the -O0 side of the original took in all, and at least
@@ -98,7 +88,14 @@ pub fn patience_for_changes(spent: Duration, most: Duration) -> Duration {
 impl Looking {
     /// Looks this way, with the patience that any program deserves.
     pub fn new(engine: EngineKind, policy: Policy) -> Self {
-        Self { engine, policy, patience: Duration::from_secs(LIMIT), losses: Losses::Ignored }
+        Self { engine, policy, patience: Duration::from_secs(LIMIT), demanded: Vec::new() }
+    }
+
+    /// Looks for an invariant that may be one of those that are looked for on demand only.
+    pub fn seek(&mut self, invariant: Invariant) {
+        if !Invariant::usual().any(|usual| usual == invariant) && !self.demanded.contains(&invariant) {
+            self.demanded.push(invariant);
+        }
     }
 
     /// The same for what is made of `program`.
@@ -117,10 +114,7 @@ pub fn check_options(looking: &Looking) -> CheckOptions {
         policy: looking.policy,
         strictness: Strictness::Filtered,
         // Comparing code with and without -g costs two more compilations and has no trace to bisect on.
-        invariants: Invariant::usual()
-            .filter(|i| *i != Invariant::Codegen)
-            .chain((looking.losses == Losses::Sought).then_some(Invariant::Lost))
-            .collect(),
+        invariants: Invariant::usual().filter(|i| *i != Invariant::Codegen).chain(looking.demanded.iter().copied()).collect(),
         limits: Limits { cpu: looking.patience, ..Limits::seconds(LIMIT) },
         ..CheckOptions::default()
     }

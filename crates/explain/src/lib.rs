@@ -28,7 +28,7 @@ pub use expectation::{faults_of, pass_of, shows_expected};
 pub use explainer::{Explained, Explainer, FindingCase, Stage, Steadiness};
 pub use failure::{FailingCase, FailureScope, FailureSearch, SwitchJudge, find_case};
 pub use isolation::{command_for_file, files, is_settled};
-pub use judge::{FaultProbe, Judge, Judged, Looking, Losses, Shown, Sought, check_options};
+pub use judge::{FaultProbe, Judge, Judged, Looking, Shown, Sought, check_options};
 pub use project::{ProjectCause, ProjectExplainer};
 pub use readers::{BuildReaders, ProgramReaders, Question, Readers, is_confirmed, verdict};
 pub use update::{Update, WrongUpdate};

@@ -134,6 +134,7 @@ fn print(entry: &Verified) {
     for answer in &entry.builds {
         let state = match &answer.state {
             State::Shows => "shows".to_owned(),
+            State::Gone if answer.recorded == Recorded::Absent => "absent".to_owned(),
             State::Gone => "gone".to_owned(),
             State::Changed { lines } => {
                 format!("changed: now on line {}", lines.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))

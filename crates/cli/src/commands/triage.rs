@@ -13,7 +13,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 pub use trueline_explain::TriageDocument;
 use trueline_explain::{
-    ExplainError, Explained, Explainer, FindingCase, Looking, Losses, Readers, Stage, Versions, check_options, faults_of, shows_expected,
+    ExplainError, Explained, Explainer, FindingCase, Looking, Readers, Stage, Versions, check_options, faults_of, shows_expected,
 };
 use trueline_model::{EngineKind, Fault, FindingId, Invariant, Language, OptLevel, Policy};
 use trueline_store::Store;
@@ -108,12 +108,17 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     // A store may be a project's default: programs that are named need none.
     let names_programs = args.targets.iter().any(|target| is_program(target));
     let store = args.db.as_deref().filter(|_| !names_programs).map(Store::open_existing).transpose()?;
+    if let Some(invariant) = Invariant::ALL.into_iter().find(|i| args.only.as_deref() == Some(i.name())) {
+        looking.seek(invariant);
+    }
     let (cases, mut notes) = match &store {
         Some(store) => (from_store(store, &args)?, Vec::new()),
         None => from_files(&args, &looking)?,
     };
-    if cases.iter().any(|case| matches!(&case.fault, Fault::Violation(v) if v.invariant() == Invariant::Lost)) {
-        looking.losses = Losses::Sought;
+    for case in &cases {
+        if let Fault::Violation(violation) = &case.fault {
+            looking.seek(violation.invariant());
+        }
     }
     let terminal = std::io::stderr().is_terminal();
     let progress = |stage| show(terminal, stage);

@@ -160,7 +160,11 @@ fn show(out: &mut String, outcome: &CheckedProgram, row: &BuildRow, reference: &
         out.push_str(&fact("at  ", &format!("{pc:#x}, with {} on the stack", v.frames.join(" < ")), style));
     }
     if let (Some(compiler), Some(opt)) = (&row.compiler, row.opt) {
-        let next = format!("trueline triage {} --cc {} --opt {opt}", outcome.target, compiler.id.path.display());
+        let mut next = format!("trueline triage {} --cc {} --opt {opt}", outcome.target, compiler.id.path.display());
+        // Without being asked, triage looks for the usual ones only.
+        if !Invariant::usual().any(|usual| usual == v.invariant()) {
+            let _ = write!(next, " --only {}", v.invariant().name());
+        }
         out.push_str(&fact("next", &next, style));
     }
 }
