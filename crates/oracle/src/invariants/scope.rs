@@ -16,7 +16,8 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
         for (variable, stop) in digest.visible.iter().filter(|(v, _)| !reference.always_visible.contains(v)) {
             // A function that never stands on this line brings all of its variables: one of them tells it.
             let is_global = variable.function.is_empty();
-            let is_native = is_global || case.reference.stops_on(key).any(|s| s.stack.first().is_some_and(|a| a.function == variable.function));
+            let is_native =
+                is_global || case.reference.stops_on(key).any(|s| s.stack.first().is_some_and(|a| a.function == variable.function));
             if case.strictness == Strictness::Filtered && !is_native && !strangers.insert(&variable.function) {
                 continue;
             }
