@@ -78,17 +78,22 @@ def names(frames):
     return seen
 
 
+def stands_on(frame, line):
+    """Whether a frame is on a line. gdb 13 keeps the line of an inlined call in 16 bits."""
+    return frame[0] == line or line > 0xFFFF and frame[0] == line & 0xFFFF
+
+
 def shows(violation, frames):
     kind, line, variable = violation["invariant"], violation["line"], violation.get("variable")
     here = frames[0]
     if kind == "line":
-        return here[0] == line
+        return stands_on(here, line)
     if kind == "backtrace":
-        return here[0] == line and names(frames) == violation["frames"]
+        return stands_on(here, line) and names(frames) == violation["frames"]
     if kind == "self" and variable is None:
-        return any(f[2] == violation["function"] and f[0] == line for f in frames)
+        return any(f[2] == violation["function"] and stands_on(f, line) for f in frames)
     if kind in ("scope", "self"):
-        return here[0] == line and here[2] == violation["function"] and any(True for _ in visible(here[3], variable))
+        return stands_on(here, line) and here[2] == violation["function"] and any(True for _ in visible(here[3], variable))
     for symbol in visible(here[3], variable):
         try:
             value = symbol.value(here[3]) if symbol.needs_frame else symbol.value()
