@@ -33,6 +33,12 @@ truth = "the other return"
     }
 }
 
+/// The compiler as entries write it.
+fn version() -> String {
+    let output = std::process::Command::new("gcc-12").arg("-dumpfullversion").output().unwrap();
+    format!("gcc {}", String::from_utf8(output.stdout).unwrap().trim())
+}
+
 fn wrong_line() -> u32 {
     let output = trueline(&["check", concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/merged-return.c"), "--cc", "gcc-12", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -44,21 +50,21 @@ fn wrong_line() -> u32 {
 fn an_entry_shows_is_gone_or_changed_and_what_contradicts_the_ledger_fails() {
     let dir = tempfile::tempdir().unwrap();
     let ledger = dir.path().to_str().unwrap();
-    let line = wrong_line();
+    let (line, version) = (wrong_line(), version());
     let verify = || {
         let output = trueline(&["ledger", "verify", ledger, "--cc", "gcc-12"]);
         (output.status.code(), String::from_utf8(output.stdout).unwrap())
     };
 
-    entry(dir.path(), "\"gcc 12.2.0\" = [\"-O2\"]", line);
+    entry(dir.path(), &format!("\"{version}\" = [\"-O2\"]"), line);
     let (code, said) = verify();
     assert!(code == Some(0) && said.contains("-O2    shows"), "{said}");
 
-    entry(dir.path(), "\"gcc 12.2.0\" = [\"-O2\"]", 1);
+    entry(dir.path(), &format!("\"{version}\" = [\"-O2\"]"), 1);
     let (code, said) = verify();
     assert!(code == Some(1) && said.contains(&format!("changed: now on line {line}")), "{said}");
 
-    entry(dir.path(), "\"gcc 12.2.0\" = []\n\"gcc 99.0.0\" = [\"-O2\"]", line);
+    entry(dir.path(), &format!("\"{version}\" = []\n\"gcc 99.0.0\" = [\"-O2\"]"), line);
     let (code, said) = verify();
     assert!(code == Some(1) && said.contains("shows  (the ledger has it as absent)"), "{said}");
 
