@@ -113,6 +113,17 @@ impl Bench {
         self.reference.pass(&[line(number)], &step.frames);
     }
 
+    /// A local that is 1 on line 5 of the source and that the optimized build shows as 2 there; with the address of that stop.
+    pub(crate) fn with_a_stale_value() -> (Self, u64) {
+        let mut bench = Self::new();
+        bench.reference_stop(5, &["main"], &[local("x", 3, "1")]);
+        bench.reference_stop(6, &["main"], &[local("x", 3, "2")]);
+        let stop = bench.optimized_stop(5, &["main"], &[local("x", 3, "2")]);
+        let x = bench.know("main", "x", 3);
+        bench.place(stop, &x, "2", "1", Iteration::Any);
+        (bench, stop)
+    }
+
     pub(crate) fn optimized_stop(&mut self, number: u32, functions: &[&str], vars: &[Variable]) -> u64 {
         let step = self.step(number, functions, vars);
         let _ = self.optimized.step(step);

@@ -22,8 +22,7 @@ fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::moments::Iteration;
-    use crate::rules::bench::{Bench, Verdict, local};
+    use crate::rules::bench::{Bench, Verdict};
 
     #[test]
     fn only_an_assignment_that_is_still_to_run_is_early_for_certain() {
@@ -32,12 +31,7 @@ mod tests {
             (Timing::Early, Code::Runs, Verdict::Reported),
             (Timing::Late, Code::Gone, Verdict::Reported),
         ] {
-            let mut bench = Bench::new();
-            bench.reference_stop(5, &["main"], &[local("x", 3, "1")]);
-            bench.reference_stop(6, &["main"], &[local("x", 3, "2")]);
-            let stop = bench.optimized_stop(5, &["main"], &[local("x", 3, "2")]);
-            let x = bench.know("main", "x", 3);
-            bench.place(stop, &x, "2", "1", Iteration::Any);
+            let (mut bench, _) = Bench::with_a_stale_value();
             bench.order(shown, false, false);
             if let Some(order) = &mut bench.last_placed().order {
                 order.code = code;

@@ -20,18 +20,12 @@ fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::moments::Iteration;
-    use crate::rules::bench::{Bench, Verdict, local};
+    use crate::rules::bench::{Bench, Verdict};
     use trueline_model::Timing;
 
     #[test]
     fn a_location_that_holds_nowhere_is_no_claim() {
-        let mut bench = Bench::new();
-        bench.reference_stop(5, &["main"], &[local("x", 3, "1")]);
-        bench.reference_stop(6, &["main"], &[local("x", 3, "2")]);
-        let stop = bench.optimized_stop(5, &["main"], &[local("x", 3, "2")]);
-        let x = bench.know("main", "x", 3);
-        bench.place(stop, &x, "2", "1", Iteration::Any);
+        let (mut bench, stop) = Bench::with_a_stale_value();
         bench.order(Timing::Late, false, false);
         assert_eq!(bench.verdicts(Invariant::Stale), [Verdict::Reported]);
         let span = trueline_model::LocationSpan { low: stop, high: stop, expression: "reg5".into(), instructions: 0, lines: 0 };

@@ -21,16 +21,10 @@ fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::moments::Iteration;
-    use crate::rules::bench::{Bench, Verdict, local};
+    use crate::rules::bench::{Bench, Verdict};
 
     fn verdict(order: Option<(bool, bool)>) -> Vec<Verdict> {
-        let mut bench = Bench::new();
-        bench.reference_stop(5, &["main"], &[local("x", 3, "1")]);
-        bench.reference_stop(6, &["main"], &[local("x", 3, "2")]);
-        let stop = bench.optimized_stop(5, &["main"], &[local("x", 3, "2")]);
-        let x = bench.know("main", "x", 3);
-        bench.place(stop, &x, "2", "1", Iteration::Any);
+        let (mut bench, _) = Bench::with_a_stale_value();
         if let Some((crosses, is_moved)) = order {
             bench.order(Timing::Early, crosses, is_moved);
         }

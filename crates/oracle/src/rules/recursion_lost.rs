@@ -20,18 +20,12 @@ fn drop(candidate: &Candidate, case: &Case<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::moments::Iteration;
-    use crate::rules::bench::{Bench, Verdict, local};
+    use crate::rules::bench::{Bench, Verdict};
     use trueline_model::Timing;
 
     #[test]
     fn a_call_that_became_a_loop_has_many_moments_in_one() {
-        let mut bench = Bench::new();
-        bench.reference_stop(5, &["main"], &[local("x", 3, "1")]);
-        bench.reference_stop(6, &["main"], &[local("x", 3, "2")]);
-        let stop = bench.optimized_stop(5, &["main"], &[local("x", 3, "2")]);
-        let x = bench.know("main", "x", 3);
-        bench.place(stop, &x, "2", "1", Iteration::Any);
+        let (mut bench, _) = Bench::with_a_stale_value();
         bench.order(Timing::Late, false, false);
         assert_eq!(bench.verdicts(Invariant::Stale), [Verdict::Reported]);
         bench.last_placed().suspect.recursion = Recursion::Lost;
