@@ -36,7 +36,7 @@ pub use excerpt::Excerpt;
 pub use ids::{BlockId, FileId, FunctionId, TypeId, UnitId, VarId};
 pub use load::{Mapped, Search, Wanted, is_languages_own};
 pub use module::{Library, Module};
-pub use ranges::die_ranges;
+pub use ranges::{die_ranges, join_ranges};
 pub use scope::{Block, BlockKind, CallParam, CallSite, CallTarget, Function, Producer, Unit};
 pub use spans::Spans;
 pub use spell::{spell, spell_constant};

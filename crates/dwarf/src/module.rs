@@ -255,13 +255,5 @@ fn intersect(sorted: &[(u64, u64)], others: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let first = sorted.partition_point(|r| r.1 <= low);
         found.extend(sorted[first..].iter().take_while(|r| r.0 < high).map(|r| (r.0.max(low), r.1.min(high))));
     }
-    found.sort_unstable();
-    found.dedup_by(|next, last| {
-        let touch = next.0 <= last.1;
-        if touch {
-            last.1 = last.1.max(next.1);
-        }
-        touch
-    });
-    found
+    crate::join_ranges(found)
 }

@@ -16,3 +16,16 @@ pub fn die_ranges<R: Reader>(dwarf: &Dwarf<R>, unit: &Unit<R>, entry: &Debugging
     }
     dwarf.die_ranges(unit, entry)
 }
+
+/// Ranges in order; those that touch are one.
+pub fn join_ranges(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, last| {
+        let touch = next.0 <= last.1;
+        if touch {
+            last.1 = last.1.max(next.1);
+        }
+        touch
+    });
+    ranges
+}

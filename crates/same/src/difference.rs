@@ -120,7 +120,7 @@ impl Comparison {
     }
 
     pub(crate) fn add(&mut self, aspect: Aspect, subject: impl Into<String>, ranges: Vec<(u64, u64)>, a: Side, b: Side) {
-        self.differences.push(Difference { aspect, subject: subject.into(), ranges: union(ranges), a, b });
+        self.differences.push(Difference { aspect, subject: subject.into(), ranges: trueline_dwarf::join_ranges(ranges), a, b });
     }
 }
 
@@ -157,17 +157,4 @@ impl Side {
 fn entry(module: &Module, die: usize, tag: &'static str, name: Option<&str>) -> Entry {
     let (file, offset) = module.place_of(die);
     Entry { file: file.to_owned(), offset, tag, name: name.map(str::to_owned) }
-}
-
-/// Ranges in order; those that touch are one.
-fn union(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
-    ranges.sort_unstable();
-    ranges.dedup_by(|next, last| {
-        let touch = next.0 <= last.1;
-        if touch {
-            last.1 = last.1.max(next.1);
-        }
-        touch
-    });
-    ranges
 }
