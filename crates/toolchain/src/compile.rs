@@ -1,7 +1,7 @@
 //! Compiling a program: one request, one binary, the exact command beside it.
 
 use crate::tool::{Compiler, ToolError};
-use crate::{Exit, Job, JobError, Limits, Outcome, link};
+use crate::{Exit, Job, JobError, Limits, Outcome, link, parts};
 use std::path::PathBuf;
 use std::time::Duration;
 use trueline_model::{CompilerKind, Language, OptLevel};
@@ -187,7 +187,10 @@ impl Compiler {
         {
             return Ok(Build { command, ..half });
         }
-        let outcome = job.run()?;
+        let outcome = match parts::compile(self, request)? {
+            Some(outcome) => outcome,
+            None => job.run()?,
+        };
         self.judge(request, &outcome)?;
         let stderr = outcome.stderr_text();
         Ok(Build { binary: request.output.clone(), command, cpu: outcome.cpu, max_rss: outcome.max_rss, stderr })
@@ -198,7 +201,10 @@ impl Compiler {
         let mut name = request.output.clone().into_os_string();
         name.push(".o");
         let half = CompileRequest { output: name.into(), ..request.clone() }.flags(["-c"]);
-        let outcome = self.compile_job(&half)?.run()?;
+        let outcome = match parts::compile(self, &half)? {
+            Some(outcome) => outcome,
+            None => self.compile_job(&half)?.run()?,
+        };
         self.judge(&half, &outcome)?;
         let linked = match link::recipe(self, request, &half.output) {
             Some(recipe) => Some(recipe.job(&half.output, &request.output, request.limits.clone()).run()?),
@@ -222,7 +228,9 @@ impl Compiler {
         let compiler = self.id.to_string();
         let source_file = request.source.clone();
         if outcome.exit == Exit::TimedOut {
-            return Err(BuildError::Hung { compiler, source_file, seconds: request.limits.wall.as_secs(), log: stderr });
+            let Limits { wall, cpu, .. } = request.limits;
+            let limit = if outcome.cpu >= cpu { cpu } else { wall };
+            return Err(BuildError::Hung { compiler, source_file, seconds: limit.as_secs(), log: stderr });
         }
         // A driver whose compiler proper ran into the limit lives on to tell.
         let out_of_time = outcome.exit == Exit::Signal(libc::SIGXCPU) || stderr.contains("CPU time limit exceeded");

@@ -7,15 +7,18 @@
 use crate::Permission;
 use crate::confine::{Cell, Confinement};
 use crate::pipes::{Collected, collect};
+use crate::resident::{self, Numbers};
+use crate::running::{self, Running};
 use crate::session;
 use crate::shell::quote;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -143,6 +146,8 @@ pub struct Job {
     limits: Limits,
     confinement: Confinement,
     layout: AddressLayout,
+    residence: Residence,
+    stand_in: Option<PathBuf>,
 }
 
 impl Job {
@@ -161,6 +166,8 @@ impl Job {
             limits: Limits::default(),
             confinement: Confinement::default(),
             layout: AddressLayout::Usual,
+            residence: Residence::Fresh,
+            stand_in: None,
         }
     }
 
@@ -204,6 +211,25 @@ impl Job {
     /// of pointers, say) repeats itself.
     pub fn fixed_layout(mut self) -> Self {
         self.layout = AddressLayout::Fixed;
+        self
+    }
+
+    /// Lets a copy of the program that started earlier and stays do it, where that is possible: for programs that are started
+    /// again and again and take long to start. Nobody can tell the difference but by the clock.
+    pub fn kept(mut self) -> Self {
+        self.residence = Residence::Kept;
+        self
+    }
+
+    /// As [`Job::kept`], for a program that does nothing but run another: the other stays.
+    pub(crate) fn kept_as(mut self, stand_in: Option<PathBuf>) -> Self {
+        self.stand_in = stand_in;
+        self.kept()
+    }
+
+    /// Has a process of its own do it, started now.
+    pub fn afresh(mut self) -> Self {
+        self.residence = Residence::Fresh;
         self
     }
 
@@ -268,22 +294,10 @@ impl Job {
     /// Runs it and hands standard output to `consume` in chunks as it comes; `Break` kills the group.
     pub fn stream(&self, mut consume: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<Outcome, JobError> {
         let started = Instant::now();
-        let mut command = self.command(Tracing::Off)?;
-        match &self.stdin_from {
-            Some(source) => {
-                let handle = source.try_clone().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
-                command.stdin(Stdio::from(handle));
-            }
-            None => {
-                command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
-            }
-        }
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
-        let group = ProcessGroup(child.id() as i32);
-        let stdout = child.stdout.take().expect("piped");
-        let stderr = child.stderr.take().expect("piped");
-        if let Some(mut pipe) = child.stdin.take() {
+        let failed = |source| JobError::Spawn { program: self.program.clone(), source };
+        let Running { pid, stdin, stdout, stderr } = self.start().map_err(failed)?;
+        let group = ProcessGroup(pid);
+        if let Some(mut pipe) = stdin {
             let bytes = self.stdin.clone();
             // A child that does not read its input closes the pipe: not an error of ours. Not joined: a
             // stranger that inherited the other end must not be able to hold us.
@@ -291,7 +305,7 @@ impl Job {
         }
         let watchdog = Watchdog::start(group, self.limits.wall);
         let broken = |source| JobError::Pipe { program: self.program.clone(), source };
-        let collected = collect(&child, stdout.into(), stderr.into(), self.limits.output, &mut consume);
+        let collected = collect(pid, stdout, stderr, self.limits.output, &mut consume);
         // Before the leader is reaped, so that its number cannot have gone to somebody else: whatever it
         // started and did not wait for ends here.
         group.kill();
@@ -300,7 +314,7 @@ impl Job {
         if cut_short || matches!(self.confinement, Confinement::Guarded { .. }) {
             session::end(group.0);
         }
-        let (status, usage) = wait(&mut child).map_err(broken)?;
+        let (status, usage) = running::wait(pid).map_err(broken)?;
         let Collected { stderr, ended } = collected.map_err(broken)?;
         let exit = match ended {
             Some(exit) => exit,
@@ -319,8 +333,8 @@ impl Job {
     /// before its first instruction (at the exec's SIGTRAP). Output goes to nowhere. The caller drives
     /// it with ptrace from this same thread; dropping the value kills the group.
     pub fn spawn_traced(&self) -> Result<Traced, JobError> {
-        let mut command = self.command(Tracing::On)?;
         let failed = |source| JobError::Spawn { program: self.program.clone(), source };
+        let mut command = self.command(Tracing::On).map_err(failed)?;
         command.stdin(match &self.stdin_from {
             Some(source) => Stdio::from(source.try_clone().map_err(failed)?),
             None => Stdio::null(),
@@ -333,28 +347,63 @@ impl Job {
         Ok(Traced { pid: child.id() as i32, group, watchdog: Some(watchdog), leaves_others })
     }
 
-    fn command(&self, tracing: Tracing) -> Result<Command, JobError> {
+    /// Starts it: a copy of a program that stays, or a process of its own.
+    fn start(&self) -> io::Result<Running> {
+        let usual =
+            self.confinement == Confinement::Tool && self.layout == AddressLayout::Usual && self.environment == Environment::Scrubbed;
+        if self.residence == Residence::Kept
+            && usual
+            && let Some(running) = self.start_copy()?
+        {
+            return Ok(running);
+        }
+        let mut command = self.command(Tracing::Off)?;
+        command.stdin(match &self.stdin_from {
+            Some(source) => Stdio::from(source.try_clone()?),
+            None if self.stdin.is_empty() => Stdio::null(),
+            None => Stdio::piped(),
+        });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().map(Running::from)
+    }
+
+    fn start_copy(&self) -> io::Result<Option<Running>> {
+        let (program, args) = (self.stand_in.as_deref().unwrap_or(&self.program), &self.args[..]);
+        let (name, directory) = (self.argv0.as_ref(), self.cwd.as_deref());
+        let Limits { cpu, memory, file_size, .. } = self.limits;
+        let numbers = Numbers {
+            parent: u64::from(std::process::id()),
+            cpu: cpu.as_secs().max(1),
+            timer: if cpu < Duration::from_secs(1) && !cpu.is_zero() { u64::from(cpu.subsec_micros().max(1)) } else { 0 },
+            file_size,
+            processes: process_limit(),
+            memory: memory.unwrap_or(resident::UNLIMITED),
+        };
+        let env = self.variables(Tracing::Off).into_iter().collect();
+        let order = resident::Order { program, name, args, directory, usual: usual_variables().collect(), env, numbers };
+        running::of_copy(&order, self.stdin_from.as_deref(), !self.stdin.is_empty())
+    }
+
+    /// The whole environment, sorted by name.
+    fn variables(&self, tracing: Tracing) -> BTreeMap<OsString, OsString> {
+        // A traced program sees nothing but what it was given: its stack must not depend on the user's environment, and
+        // debuggers give theirs an empty one too.
+        let is_usual = tracing == Tracing::Off && self.environment == Environment::Scrubbed;
+        let usual = is_usual.then(usual_variables).into_iter().flatten();
+        usual.chain(self.env.iter().cloned()).collect()
+    }
+
+    fn command(&self, tracing: Tracing) -> io::Result<Command> {
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear();
         if let Some(name) = &self.argv0 {
             command.arg0(name);
         }
-        // A traced program sees nothing but what it was given: its stack must not depend on the user's environment, and
-        // debuggers give theirs an empty one too.
-        if tracing == Tracing::Off && self.environment == Environment::Scrubbed {
-            // rustup's proxies find their toolchain through the last two; nothing else reads them.
-            for name in ["PATH", "HOME", "TMPDIR", "RUSTUP_HOME", "CARGO_HOME"] {
-                if let Some(value) = std::env::var_os(name) {
-                    command.env(name, value);
-                }
-            }
-            command.env("LC_ALL", "C");
-        }
-        command.envs(self.env.iter().map(|(k, v)| (k, v)));
+        command.envs(self.variables(tracing));
         if let Some(dir) = &self.cwd {
             command.current_dir(dir);
         }
-        let cell = Cell::prepare(&self.confinement).map_err(|source| JobError::Spawn { program: self.program.clone(), source })?;
+        let cell = Cell::prepare(&self.confinement)?;
         let limits = self.limits.clone();
         let processes = process_limit();
         let layout = self.layout;
@@ -366,6 +415,19 @@ impl Job {
         }
         Ok(command)
     }
+}
+
+/// What tools find in their environment. rustup's proxies find their toolchain through the last two; nothing else reads them.
+fn usual_variables() -> impl Iterator<Item = (OsString, OsString)> {
+    let ours = ["PATH", "HOME", "TMPDIR", "RUSTUP_HOME", "CARGO_HOME"].into_iter();
+    ours.filter_map(|name| Some((name.into(), std::env::var_os(name)?))).chain([("LC_ALL".into(), "C".into())])
+}
+
+/// Whether a copy of the program that stays may do a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Residence {
+    Fresh,
+    Kept,
 }
 
 /// What a child finds in its environment besides the variables that are added.
@@ -553,32 +615,6 @@ impl Watchdog {
         let _ = self.thread.join();
         self.fired.load(Ordering::SeqCst)
     }
-}
-
-struct Usage {
-    cpu: Duration,
-    max_rss: u64,
-}
-
-fn wait(child: &mut Child) -> io::Result<(ExitStatus, Usage)> {
-    let pid = child.id() as i32;
-    let mut status = 0;
-    // SAFETY: an all-zero rusage is a valid value, and wait4 writes only to the two places it is given.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    loop {
-        // SAFETY: as above.
-        let done = unsafe { libc::wait4(pid, &mut status, 0, &mut usage) };
-        if done == pid {
-            break;
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
-    let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    let usage = Usage { cpu: time(usage.ru_utime) + time(usage.ru_stime), max_rss: usage.ru_maxrss as u64 * 1024 };
-    Ok((ExitStatus::from_raw(status), usage))
 }
 
 fn exit_of(status: ExitStatus) -> Exit {

@@ -2,10 +2,11 @@
 //! only for this costs a quarter of compiling a small program. So the command is asked for once per compiler and set of
 //! flags (`-###`) and the linker run with it from then on; what comes out is the same file.
 //!
-//! Absent on purpose: link-time optimization, wrappers around a compiler (a script may do as it likes with a link),
-//! toolchains of a private root, and flags that name files after the output. All these link through their driver.
+//! Absent on purpose: link-time optimization, wrappers around a compiler (a script may do as it likes with a link; those of
+//! private roots are known), and flags that name files after the output. All these link through their driver.
 
 use crate::compile::CompileRequest;
+use crate::script::Script;
 use crate::tool::{Compiler, Launcher};
 use crate::{Job, JobError, Limits};
 use parking_lot::Mutex;
@@ -20,6 +21,9 @@ type Key = (PathBuf, Vec<String>);
 
 /// What is known of a key; `None` where the driver has to link.
 static RECIPES: LazyLock<Mutex<HashMap<Key, Option<Arc<Recipe>>>>> = LazyLock::new(Mutex::default);
+
+/// As many are remembered: a search through switches asks for more than anybody needs to know for long.
+const MOST: usize = 4096;
 
 /// How a driver links one object.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,7 +44,7 @@ pub(crate) fn is_direct(compiler: &Compiler, request: &CompileRequest) -> bool {
     matches!(compiler.id.kind, CompilerKind::Gcc | CompilerKind::Clang)
         && compiler.launcher == Launcher::default()
         && !request.flags.iter().any(|flag| names_files_or_phases(flag))
-        && known(&key(compiler, request)).unwrap_or_else(|| is_elf(&compiler.id.path))
+        && known(&key(compiler, request)).unwrap_or_else(|| is_driver(&compiler.id.path))
 }
 
 /// The linker's recipe, learned from the driver with an object that is there; `None` when its answer is not understood.
@@ -51,14 +55,18 @@ pub(crate) fn recipe(compiler: &Compiler, request: &CompileRequest, object: &Pat
     }
     // A driver that could not be asked is asked again for the next program.
     let learned = learn(compiler, &key.1, object, &request.output).ok()?.map(Arc::new);
-    RECIPES.lock().insert(key, learned.clone());
+    let mut recipes = RECIPES.lock();
+    if recipes.len() >= MOST {
+        recipes.clear();
+    }
+    recipes.insert(key, learned.clone());
     learned
 }
 
 impl Recipe {
     /// The linker at work.
     pub(crate) fn job(&self, object: &Path, output: &Path, limits: Limits) -> Job {
-        let start = Job::new(&self.linker).limits(limits);
+        let start = Job::new(&self.linker).limits(limits).kept();
         self.words.iter().fold(start, |job, word| match word {
             LinkWord::Plain(text) => job.arg(text),
             LinkWord::Object => job.arg(object),
@@ -104,7 +112,15 @@ fn learn(compiler: &Compiler, flags: &[String], object: &Path, output: &Path) ->
 
 fn key(compiler: &Compiler, request: &CompileRequest) -> Key {
     let mut flags = vec![request.opt.flag().to_owned()];
-    flags.extend(request.flags.iter().cloned());
+    let mut given = request.flags.iter();
+    while let Some(flag) = given.next() {
+        // A search for the guilty pass tries hundreds of these, and none is the linker's.
+        match flag.as_str() {
+            "-mllvm" => drop(given.next()),
+            text if text.starts_with("-fdbg-cnt=") || text.starts_with("-fdisable-") => {}
+            _ => flags.push(flag.clone()),
+        }
+    }
     (compiler.id.path.clone(), flags)
 }
 
@@ -113,16 +129,18 @@ fn known(key: &Key) -> Option<bool> {
 }
 
 /// Flags that end before the link, add inputs to compile, or write files named after the output.
-fn names_files_or_phases(flag: &str) -> bool {
+pub(crate) fn names_files_or_phases(flag: &str) -> bool {
     const WHOLE: [&str; 9] = ["-c", "-S", "-E", "-r", "-x", "-o", "-###", "-v", "--coverage"];
     const STARTS: [&str; 6] = ["-flto", "-fdump", "-d", "-fprofile", "-save-temps", "-gsplit-dwarf"];
     const ENDS: [&str; 9] = [".c", ".i", ".s", ".S", ".cc", ".cpp", ".cxx", ".C", ".ii"];
     WHOLE.contains(&flag) || STARTS.iter().any(|s| flag.starts_with(s)) || ENDS.iter().any(|e| flag.ends_with(e))
 }
 
-fn is_elf(path: &Path) -> bool {
+/// Whether a compiler's file is a driver, and not a script of somebody's.
+pub(crate) fn is_driver(path: &Path) -> bool {
     let mut magic = [0; 4];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
+    let is_elf = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF";
+    is_elf || Script::at(path).is_some()
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::process::Child;
 
 /// What came out of a child besides the streamed standard output.
 pub(crate) struct Collected {
@@ -21,13 +20,13 @@ pub(crate) struct Collected {
 /// Reads both pipes until the leader has ended and nothing more is waiting in them, or until one of the
 /// reasons to stop early. The caller kills and reaps.
 pub(crate) fn collect(
-    child: &Child,
+    leader: i32,
     stdout: OwnedFd,
     stderr: OwnedFd,
     limit: usize,
     consume: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> io::Result<Collected> {
-    let leader = open_pidfd(child.id() as i32)?;
+    let leader = open_pidfd(leader)?;
     let mut out = Some(Pipe::new(stdout)?);
     let mut err = Some(Pipe::new(stderr)?);
     let mut kept = Vec::new();

@@ -8,6 +8,7 @@
 //!
 //! Deliberately absent: anything system-wide. Removing the directory removes the toolchain.
 
+use crate::script::{Preparation, Script};
 use crate::{Exit, Job, JobError, Limits, ToolKind, find_compiler, find_tool};
 use std::fs;
 use std::io;
@@ -450,40 +451,36 @@ impl Wrapping {
         let version = number(&self.name).unwrap_or(0);
         let driver = self.root.join("usr/bin").join(&self.name);
         if family(&self.name) == "clang" {
-            // Without canonical prefixes clang starts its second half by the name it was started with,
-            // that is: through this script again. `-cc1` must stay the first argument.
-            let script = "case \"$1\" in -cc1*) set -- \"$@\" ;; *) set -- -no-canonical-prefixes \"$@\" ;; esac\n";
-            return self.wrap(&driver, script);
+            return self.wrap(&driver, Preparation::Clang);
         }
         if family(&self.name) == "opt" {
-            return self.wrap(&driver, "");
+            return self.wrap(&driver, Preparation::None);
         }
         for base in ["usr/libexec/gcc", "usr/lib/gcc"] {
             for part in ["cc1", "collect2", "lto-wrapper", "lto1"] {
                 let path = self.root.join(base).join(ARCH).join(version.to_string()).join(part);
                 if path.exists() {
-                    self.wrap(&path, "")?;
+                    self.wrap(&path, Preparation::None)?;
                 }
             }
         }
-        // The plugin would be loaded by the host's linker, whose C library may be older.
-        self.wrap(&driver, "set -- -fno-use-linker-plugin \"$@\"\n")
+        self.wrap(&driver, Preparation::Gcc)
     }
 
-    fn wrap(&self, program: &Path, preparation: &str) -> Result<(), PrivateRootError> {
+    fn wrap(&self, program: &Path, preparation: Preparation) -> Result<(), PrivateRootError> {
         let missing = |_| PrivateRootError::Unusable { name: self.name.clone(), message: format!("it has no {}", program.display()) };
         let real = fs::canonicalize(program).map_err(missing)?;
         let hidden = real.with_file_name(format!("{}.real", real.file_name().and_then(|n| n.to_str()).unwrap_or("program")));
         fs::rename(&real, &hidden).map_err(at(&real))?;
         let _ = fs::remove_file(program);
-        let script = format!(
-            "#!/bin/sh\n{preparation}exec '{}' --argv0 '{}' --library-path '{}' '{}' \"$@\"\n",
-            self.loader.display(),
-            program.display(),
-            self.libraries,
-            hidden.display()
-        );
-        fs::write(program, script).map_err(at(program))?;
+        let script = Script {
+            loader: self.loader.clone(),
+            name: program.to_owned(),
+            libraries: self.libraries.clone(),
+            program: hidden,
+            preparation,
+        };
+        fs::write(program, script.text()).map_err(at(program))?;
         fs::set_permissions(program, fs::Permissions::from_mode(0o755)).map_err(at(program))
     }
 }
@@ -570,7 +567,7 @@ mod tests {
         fs::copy("/bin/sh", root.join("usr/bin/clang-99")).unwrap();
         let wrapping = Wrapping::of(&root, "clang-99").unwrap();
         let program = root.join("usr/bin/clang-99");
-        wrapping.wrap(&program, "").unwrap();
+        wrapping.wrap(&program, Preparation::None).unwrap();
         let outcome = Job::new(&program).args(["-c", "echo $0"]).run().unwrap();
         assert!(outcome.success(), "{}", outcome.stderr_text());
         assert!(outcome.stdout_text().contains("clang-99"), "{}", outcome.stdout_text());

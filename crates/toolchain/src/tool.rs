@@ -2,11 +2,11 @@
 
 use crate::{Job, Limits, PrivateRoots};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use trueline_model::{CompilerId, CompilerKind};
 
 /// The tools we know by name, compilers apart.
@@ -184,9 +184,27 @@ impl Compiler {
     pub fn job(&self) -> Job {
         let mut words = self.launcher.prefix.iter();
         match words.next() {
-            None => Job::new(&self.id.path).args(&self.launcher.args),
+            None => Job::new(&self.id.path).args(&self.launcher.args).kept_as(self.behind_proxy()),
             Some(first) => Job::new(first).args(words).arg(&self.id.path).args(&self.launcher.args),
         }
+    }
+
+    /// The compiler that rustup's proxy of it runs here; `None` for all others.
+    fn behind_proxy(&self) -> Option<PathBuf> {
+        type Known = HashMap<(PathBuf, PathBuf), Option<PathBuf>>;
+        static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+        if self.id.kind != CompilerKind::Rustc {
+            return None;
+        }
+        let look = || {
+            let is_proxy = std::fs::canonicalize(&self.id.path).ok()?.file_name()? == "rustup";
+            let asked = is_proxy.then(|| Job::new(&self.id.path).args(["--print", "sysroot"]).run().ok())??;
+            let path = PathBuf::from(asked.stdout_text().trim()).join("bin/rustc");
+            (asked.success() && is_program(&path)).then_some(path)
+        };
+        // A project may ask for a toolchain of its own.
+        let key = (self.id.path.clone(), std::env::current_dir().ok()?);
+        KNOWN.lock().entry(key).or_insert_with(look).clone()
     }
 
     /// The major version number, 0 when unreadable.

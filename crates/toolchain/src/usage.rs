@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-/// CPU time of this process and of every child it has waited for, user and system.
+/// CPU time of this process, of every child it has waited for, and of the programs that stay, user and system.
 pub fn cpu_time() -> Duration {
-    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(usage_of).sum()
+    let waited_for: Duration = [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(usage_of).sum();
+    waited_for + crate::resident::cpu_time()
 }
 
 fn usage_of(who: libc::c_int) -> Duration {

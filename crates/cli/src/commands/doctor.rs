@@ -4,7 +4,7 @@ use crate::exit::Ending;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::ops::ControlFlow;
-use trueline_toolchain::{ConfinementSupport, Diagnosis, Job, Limits, confinement_support, diagnose};
+use trueline_toolchain::{ConfinementSupport, Diagnosis, Job, Limits, ResidentSupport, confinement_support, diagnose, resident_support};
 
 /// Show which tools are here, what each enables, and how to install what is missing.
 #[derive(clap::Args)]
@@ -27,6 +27,8 @@ pub struct Document<'a> {
     tools: Vec<ToolRow<'a>>,
     install: Option<String>,
     confinement: &'static str,
+    /// Whether compilers stay between compilations, or why not.
+    residents: String,
     /// The library that `passes` preloads into opt; none when it is not where it is looked for.
     hook: Option<std::path::PathBuf>,
 }
@@ -72,6 +74,7 @@ fn document(diagnosis: &Diagnosis) -> Document<'_> {
             .collect(),
         install: diagnosis.install_command(),
         confinement: confinement(),
+        residents: residents(),
         hook: trueline_passes::find_hook().ok(),
     }
 }
@@ -90,6 +93,7 @@ fn print_table(diagnosis: &Diagnosis) {
         println!("  {:<14} {:<10} {}", requirement.kind.program(), version, requirement.enables);
     }
     println!("\nconfinement of traced programs\n  {}", confinement());
+    println!("\ncompilers stay between compilations\n  {}", residents());
     println!("\nlibrary for trueline passes");
     match trueline_passes::find_hook() {
         Ok(path) => println!("  {}", path.display()),
@@ -109,6 +113,16 @@ fn confinement() -> &'static str {
     match confinement_support() {
         ConfinementSupport::Full => "files, signals, network and processes",
         ConfinementSupport::NoFileRules => "network and processes only: this kernel has no Landlock, so programs may write where you may",
+    }
+}
+
+fn residents() -> String {
+    match resident_support() {
+        ResidentSupport::Works => "yes".to_owned(),
+        ResidentSupport::Off => "no: TRUELINE_RESIDENT=off is set".to_owned(),
+        ResidentSupport::Unavailable(reason) => {
+            format!("no: {reason}; every compilation starts its compiler afresh, which costs time only")
+        }
     }
 }
 
