@@ -4,17 +4,22 @@ Runs inside gdb (`gdb -nx -batch -x`), with CONFIRM in the environment: JSON of 
 
 A violation is confirmed when, at some visit of its address, gdb shows what is complained of: the line; the
 functions on the stack; the variable as visible; its value; a frame of the function on that line; an error for the variable.
-Where inlined functions begin, what their callers see counts as well, since stepping shows that first. The first 200 visits count.
+Where inlined functions begin, what their callers see counts as well, since stepping shows that first. The first 5,000 visits count.
+
+With "mode": "breakpoints" the violations of `breakpoint` are asked about instead, by `break FILE:LINE` and a breakpoint at the
+instruction with the line's effect. One is confirmed when the effect comes and gdb has not stopped on the line in its function
+before, or, for a line that never runs, when gdb does stop on it.
 """
 import collections
 import json
 import os
+import re
 import shlex
 import struct
 
 import gdb
 
-VISITS = 200
+VISITS = 5000
 config = json.loads(os.environ["CONFIRM"])
 
 
@@ -70,11 +75,20 @@ def visible(frame, name):
                 yield symbol
 
 
-def names(frames):
+def plain(name):
+    """A function's name without template arguments, parameters and qualifiers, which debuggers spell in several ways."""
+    while True:
+        shorter = re.sub(r"<[^<>]*>|\([^()]*\)|\{[^{}]*\}| const$| \[clone [^]]*\]", "", name.replace("operator<", "operator").replace("->", ""))
+        if shorter == name:
+            return name.split("::")[-1].strip()
+        name = shorter
+
+
+def names(functions):
     seen = []
-    for frame in frames:
-        if frame[2] not in seen:
-            seen.append(frame[2])
+    for name in map(plain, functions):
+        if name not in seen:
+            seen.append(name)
     return seen
 
 
@@ -89,11 +103,11 @@ def shows(violation, frames):
     if kind == "line":
         return stands_on(here, line)
     if kind == "backtrace":
-        return stands_on(here, line) and names(frames) == violation["frames"]
+        return stands_on(here, line) and names(f[2] for f in frames) == names(violation["frames"])
     if kind == "self" and variable is None:
-        return any(f[2] == violation["function"] and stands_on(f, line) for f in frames)
+        return any(plain(f[2]) == plain(violation["function"]) and stands_on(f, line) for f in frames)
     if kind in ("scope", "self"):
-        return stands_on(here, line) and here[2] == violation["function"] and any(True for _ in visible(here[3], variable))
+        return stands_on(here, line) and plain(here[2]) == plain(violation["function"]) and any(True for _ in visible(here[3], variable))
     for symbol in visible(here[3], variable):
         try:
             value = symbol.value(here[3]) if symbol.needs_frame else symbol.value()
@@ -120,8 +134,81 @@ def bias():
     return 0
 
 
+def visit_addresses(violations, slide):
+    """Stops at the address of each violation and looks at what gdb shows there."""
+    waiting = collections.defaultdict(list)
+    for index, violation in enumerate(violations):
+        waiting[violation["pc"]].append(index)
+    points = {pc: [gdb.Breakpoint("*%d" % (pc + slide), internal=True), VISITS] for pc in waiting}
+    state = ["not reached"] * len(violations)
+    try:
+        run("continue")
+        while points and gdb.selected_inferior().pid != 0:
+            pc = gdb.newest_frame().pc() - slide
+            point = points.get(pc)
+            if point is None:
+                run("continue")
+                continue
+            # Where inlined functions begin, `step` goes in without moving.
+            for _ in range(8):
+                for index in list(waiting[pc]):
+                    if any(shows(violations[index], frames) for frames in views()):
+                        state[index] = "confirmed"
+                        waiting[pc].remove(index)
+                    elif state[index] == "not reached":
+                        state[index] = "not shown"
+                if not waiting[pc]:
+                    break
+                run("step")
+                if gdb.selected_inferior().pid == 0 or gdb.newest_frame().pc() - slide != pc:
+                    break
+            point[1] -= 1
+            if not waiting[pc] or point[1] == 0:
+                point[0].delete()
+                del points[pc]
+            # A step that ended on another address of interest has come to it.
+            if gdb.selected_inferior().pid != 0 and gdb.newest_frame().pc() - slide == pc:
+                run("continue")
+    except gdb.error as error:
+        print("gdb:", error)
+    return state
+
+
+def try_breakpoints(violations, slide):
+    """Puts a breakpoint on the line of each violation and one on the instruction with the line's effect."""
+    place = lambda v: "%s:%d" % (os.path.basename(v["file"]), v["line"])
+    lines = {p: gdb.Breakpoint(p) for p in map(place, violations)}
+    effects = {pc: gdb.Breakpoint("*%d" % (pc + slide), internal=True) for pc in {v["pc"] for v in violations if v["astray"] != "not-run"}}
+    state = ["not reached"] * len(violations)
+    try:
+        run("continue")
+        while "not reached" in state and gdb.selected_inferior().pid != 0:
+            here = next(views(), [(0, None, "", None)])[0]
+            pc = gdb.newest_frame().pc()
+            for index, v in enumerate(violations):
+                if state[index] != "not reached":
+                    continue
+                never_runs = v["astray"] == "not-run"
+                at_place = any(l.address == pc for l in lines[place(v)].locations)
+                shown = stands_on(here, v["line"]) and here[1] == os.path.basename(v["file"])
+                if at_place and shown and (never_runs or plain(here[2]) == plain(v["function"])):
+                    state[index] = "confirmed" if never_runs else "hit"
+                elif not never_runs and pc - slide == v["pc"]:
+                    state[index] = "confirmed"
+            needed = [v for v, s in zip(violations, state) if s == "not reached"]
+            for points, wanted in ((lines, set(map(place, needed))), (effects, {v["pc"] for v in needed})):
+                for key in points.keys() - wanted:
+                    points.pop(key).delete()
+            run("continue")
+    except gdb.error as error:
+        print("gdb:", error)
+    return state
+
+
+BREAKPOINTS = config.get("mode") == "breakpoints"
 with open(config["document"]) as document:
-    violations = [v for r in json.load(document)["runs"] for v in r["violations"] if v.get("pc") is not None]
+    found = [v for r in json.load(document)["runs"] for v in r["violations"] if v.get("pc") is not None]
+violations = [v for v in found if (v["invariant"] == "breakpoint") == BREAKPOINTS]
 for command in (
     "set pagination off", "set confirm off", "set width 0", "set debuginfod enabled off", "set disable-randomization on",
     "set style enabled off", "set max-value-size 65536", "set backtrace limit 400", "unset environment", "file " + config["binary"],
@@ -134,41 +221,7 @@ run("set exec-wrapper /usr/bin/perl -e " + shlex.quote(code))
 run("set args " + shlex.join(config["args"]) + " > /dev/null 2>&1 < /dev/null")
 run("starti")
 slide = bias()
-waiting = collections.defaultdict(list)
-for index, violation in enumerate(violations):
-    waiting[violation["pc"]].append(index)
-points = {pc: [gdb.Breakpoint("*%d" % (pc + slide), internal=True), VISITS] for pc in waiting}
-state = ["not reached"] * len(violations)
-try:
-    run("continue")
-    while points and gdb.selected_inferior().pid != 0:
-        pc = gdb.newest_frame().pc() - slide
-        point = points.get(pc)
-        if point is None:
-            run("continue")
-            continue
-        # Where inlined functions begin, `step` goes in without moving.
-        for _ in range(8):
-            for index in list(waiting[pc]):
-                if any(shows(violations[index], frames) for frames in views()):
-                    state[index] = "confirmed"
-                    waiting[pc].remove(index)
-                elif state[index] == "not reached":
-                    state[index] = "not shown"
-            if not waiting[pc]:
-                break
-            run("step")
-            if gdb.selected_inferior().pid == 0 or gdb.newest_frame().pc() - slide != pc:
-                break
-        point[1] -= 1
-        if not waiting[pc] or point[1] == 0:
-            point[0].delete()
-            del points[pc]
-        # A step that ended on another address of interest has come to it.
-        if gdb.selected_inferior().pid != 0 and gdb.newest_frame().pc() - slide == pc:
-            run("continue")
-except gdb.error as error:
-    print("gdb:", error)
+state = (try_breakpoints if BREAKPOINTS else visit_addresses)(violations, slide)
 with open(config["out"], "w") as out:
     json.dump([{**v, "gdb": s} for v, s in zip(violations, state)], out)
 os._exit(0)

@@ -1,7 +1,8 @@
-"""`trueline check` on zlib, bzip2, lz4, SQLite, Lua, cJSON and gzip, each finding confirmed by a breakpoint in gdb.
+"""`trueline check` on programs from elsewhere, each finding confirmed by gdb.
 
-The sources are those of crates (libz-sys, bzip2-sys, lz4-sys, libsqlite3-sys, lua-src) and of Debian's source packages (cjson, gzip),
-fetched into target/; nothing of theirs is kept here. Each is built at -O0 and -O2, with the drivers of bench/check-programs where
+The sources are those of crates (libz-sys, bzip2-sys, lz4-sys, libsqlite3-sys, lua-src, hexyl) and of Debian's source packages (cjson,
+gzip, dash), fetched into target/; nothing of theirs is kept here. C++ programs use the libraries that Debian installs as headers
+(libfmt-dev, nlohmann-json3-dev, libeigen3-dev, librange-v3-dev). Each is built at -O0 and -O2, with the drivers of bench/check-programs where
 it is a library, and checked as a pair. gdb then stops at the address of each finding and says whether it shows what is complained of.
 What is built is not built again. With --old the same is done with another build of the command, to compare.
 """
@@ -10,11 +11,13 @@ import collections, glob, json, os, resource, subprocess
 import _common
 
 CRATES = {"libz-sys": "=1.1.22", "bzip2-sys": "=0.1.13", "lz4-sys": "=1.11.1", "libsqlite3-sys": "=0.30.1", "lua-src": "=547.0.0"}
+CPP = ("fmt", "json", "eigen", "ranges", "exceptions")
+CONFIGURED = ("gzip", "dash")
 ROOT = os.path.abspath("target/check-programs")
 OWN = os.path.abspath("bench/check-programs")
 
 options = _common.parser(__doc__)
-options.add_argument("--programs", default="zlib,bzip2,lz4,sqlite,lua,cjson,gzip")
+options.add_argument("--programs", default="zlib,bzip2,lz4,sqlite,lua,cjson,gzip,dash,fmt,json,eigen,ranges,exceptions,hexyl")
 options.add_argument("--compilers", default="gcc-12,clang-16")
 options.add_argument("--trueline", default=_common.TRUELINE)
 options.add_argument("--old", help="another build of the command")
@@ -48,7 +51,7 @@ def debian():
         settings |= {"Dir::State::lists": f"{ROOT}/apt/lists", "Dir::Cache": f"{ROOT}/apt/cache"}
         apt = ["apt-get", "-qq", *(word for item in settings.items() for word in ("-o", "=".join(item)))]
         _common.run(*apt, "update")
-        _common.run(*apt, "source", "cjson", "gzip", cwd=where, stdout=subprocess.DEVNULL)
+        _common.run(*apt, "source", "cjson", *CONFIGURED, cwd=where, stdout=subprocess.DEVNULL)
     return where
 
 
@@ -59,6 +62,8 @@ def units(program):
     lua = f"{c}/lua-src/lua-5.4.7"
     named = lambda where, names: [f"{where}/{name}.c" for name in names.split()]
     own = f"{OWN}/{program}.c"
+    if program in CPP:
+        return [f"{OWN}/{program}.cpp"], ["-std=c++17", "-I/usr/include/eigen3"]
     if program == "zlib":
         return [own, *named(z, "adler32 compress crc32 deflate inflate inffast inftrees trees uncompr zutil")], [f"-I{z}", "-DHAVE_UNISTD_H"]
     if program == "bzip2":
@@ -80,18 +85,25 @@ def build(program, cc, level):
     out = f"{ROOT}/bin/{program}.{cc}.{level}"
     if os.path.exists(out):
         return out
-    if program != "gzip":
+    if program == "hexyl":
+        made = f"{ROOT}/build/{program}.{level}"
+        settings = [f"profile.dev.opt-level={level[1:]}", "profile.dev.debug=2"]
+        _common.run("cargo", "install", "--quiet", "--debug", "--locked", "--root", made, *(w for s in settings for w in ("--config", s)), "hexyl@0.16.0")
+        _common.run("cp", f"{made}/bin/hexyl", out)
+        return out
+    if program not in CONFIGURED:
         sources, flags = units(program)
-        _common.run(cc, "-g", f"-{level}", "-w", *(f for f in flags if f != "-lm"), *sources, "-lm", "-o", out)
+        driver = cc.replace("gcc", "g++").replace("clang", "clang++") if program in CPP else cc
+        _common.run(driver, "-g", f"-{level}", "-w", *(f for f in flags if f != "-lm"), *sources, "-lm", "-o", out)
         return out
     tree = f"{ROOT}/build/{program}.{cc}.{level}"
     os.makedirs(f"{ROOT}/build", exist_ok=True)
-    _common.run("cp", "-a", glob.glob(f"{debian()}/gzip-*/")[0], tree)
+    _common.run("cp", "-a", glob.glob(f"{debian()}/{program}-*/")[0], tree)
     # Debian's patches are newer than what autoconf made of the sources, which is still right; manuals need not be made.
     still = [f"{tool}=:" for tool in ("ACLOCAL", "AUTOCONF", "AUTOHEADER", "AUTOMAKE", "MAKEINFO")]
     _common.run("./configure", "-q", f"CC={cc}", f"CFLAGS=-g -{level} -w", *still, cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     subprocess.run(["make", "-k", "-s", "-j2", *still], cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _common.run("cp", f"{tree}/gzip", out)
+    _common.run("cp", f"{tree}/gzip" if program == "gzip" else f"{tree}/src/dash", out)
     return out
 
 
@@ -101,8 +113,9 @@ def measure(trueline, label, program, cc):
     text = f"{ROOT}/text"
     with open(text, "w") as file:
         file.writelines(f"{number}\n" for number in range(1, 401))
-    words = {"bzip2": ["-c", "-z", text], "gzip": ["-c", text], "sqlite": ["small"]}.get(program, [])
-    document, out = f"{ROOT}/{program}.{cc}.{label}.json", f"{ROOT}/{program}.{cc}.{label}.confirmed.json"
+    words = {"bzip2": ["-c", "-z", text], "gzip": ["-c", text], "sqlite": ["small"], "dash": [f"{OWN}/script.sh"], "hexyl": ["--length", "256", text]}
+    words = words.get(program, [])
+    document, out = f"{ROOT}/{program}.{cc}.{label}.json", f"{ROOT}/{program}.{cc}.{label}.confirmed"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with open(document, "w") as file:
         command = [trueline, "check", "--reference", reference, "--optimized", optimized, "--time-limit", "900", "--json", "--", *words]
@@ -110,21 +123,24 @@ def measure(trueline, label, program, cc):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if checked.returncode > 1:
         return f"| {program} | {cc} | {label} | not checked: {checked.stderr.strip().splitlines()[-1][:80]} |"
-    config = {"binary": optimized, "argv0": reference, "args": words, "document": document, "out": out}
-    environment = {**os.environ, "CONFIRM": json.dumps(config)}
-    subprocess.run(["gdb", "-nx", "-batch", "-x", f"{OWN}/confirm.py"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=3600)
+    answers = {}
+    for mode in ("addresses", "breakpoints"):
+        config = {"binary": optimized, "argv0": reference, "args": words, "document": document, "out": f"{out}.{mode}.json", "mode": mode}
+        environment = {**os.environ, "CONFIRM": json.dumps(config)}
+        asked = ["gdb", "-nx", "-batch", "-x", f"{OWN}/confirm.py"]
+        subprocess.run(asked, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=3600)
+        answers[mode] = collections.Counter(v["gdb"] for v in json.load(open(config["out"])))
     run = json.load(open(document))["runs"][0]
     kinds = collections.Counter(v["invariant"] for v in run["violations"])
-    answers = collections.Counter(v["gdb"] for v in json.load(open(out)))
     cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     told = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
-    confirmed = f"{answers['confirmed']} of {sum(answers.values())}"
+    confirmed = " | ".join(f"{a['confirmed']} of {sum(a.values())}" for a in answers.values())
     return f"| {program} | {cc} | {label} | {run['reference_steps']} | {run['optimized_steps']} | {cpu:.1f} | {told} | {confirmed} |"
 
 
-print("| program | compiler | command | steps at -O0 | at -O2 | CPU-s | findings | confirmed in gdb |\n|---|---|---|---|---|---|---|---|")
+print("| program | compiler | command | steps at -O0 | at -O2 | CPU-s | findings | confirmed in gdb | breakpoints confirmed |\n|---|---|---|---|---|---|---|---|---|")
 for program in args.programs.split(","):
-    for cc in args.compilers.split(","):
+    for cc in ["rustc"] if program == "hexyl" else args.compilers.split(","):
         for label, trueline in [("old", args.old), ("new", args.trueline)]:
             if trueline:
                 print(measure(os.path.abspath(trueline), label, program, cc), flush=True)

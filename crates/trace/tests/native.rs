@@ -136,13 +136,41 @@ int main(void) {
 }
 ";
 
+/// Tail calls of every sort: out of an inlined function, along one of two ways, and beside a jump into a library.
+const TAIL_CALLS: &str = r"
+#include <string.h>
+volatile int seen;
+char room[16];
+__attribute__((noinline)) int last(int n) { seen += n; return seen * 2; }
+static inline int inlined(int n) { seen ^= n; return last(n + 1); }
+__attribute__((noinline)) int outer(int n) { seen++; return inlined(n + seen); }
+__attribute__((noinline)) int left(int n) { seen += 2; return last(n); }
+__attribute__((noinline)) int right(int n) { seen += 3; return last(n + 3); }
+__attribute__((noinline)) int either(int n) { seen += 4; return n & 1 ? left(n) : right(n); }
+__attribute__((noinline)) void *beside(int n) { seen += 5; if (n > 4) return memset(room, n, n & 15); return (void *)(long)last(n); }
+__attribute__((noinline)) void *before(int n) { seen += 6; return beside(n + 1); }
+int main(void) {
+  long sum = outer(2);
+  sum += either(3);
+  sum += either(4);
+  sum += (long)before(2);
+  return sum & 1;
+}
+";
+
 #[test]
 fn native_shows_what_gdb_shows_stop_by_stop() {
+    for source in [CALLS, TAIL_CALLS] {
+        agrees_with_gdb(source);
+    }
+}
+
+fn agrees_with_gdb(source: &str) {
     let Ok(gdb) = GdbEngine::find() else {
         println!("skipped: no gdb");
         return;
     };
-    let program = Program::new(CALLS);
+    let program = Program::new(source);
     for cc in ["gcc-12", "clang-16"] {
         for opt in [OptLevel::O0, OptLevel::Og, OptLevel::O2] {
             let Some(request) = program.build(cc, opt, &[]) else { continue };

@@ -539,9 +539,15 @@ impl<'t> Tracer<'t> {
                 continue;
             };
             if called_from == pair[1].return_pc {
-                for (function, after) in tailcall::chain(self.module, called_from, pair[1].id.function) {
+                for (function, after) in tailcall::chain(self.module, self.request.policy, called_from, pair[1].id.function) {
                     let call = after.wrapping_sub(1);
+                    let others = frames.len();
                     self.push_frames(call, 0, self.stepper.line_at(call), function, &mut frames);
+                    // gdb has one frame for a tail call, with the name of the innermost inlined function at the jump.
+                    if self.request.policy == Policy::Gdb {
+                        frames.truncate(others + 1);
+                        frames[others].kind = FrameKind::Real;
+                    }
                 }
             }
             let call = called_from.wrapping_sub(1);
