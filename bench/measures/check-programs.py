@@ -39,20 +39,24 @@ def crates():
     return where
 
 
-def debian():
-    """Debian's source packages, with lists of our own so that the machine's are left alone."""
+def debian(package):
+    """The tree of one of Debian's source packages, with lists of our own so that the machine's are left alone."""
     where = f"{ROOT}/debian"
+    settings = {"Dir::Etc::sourcelist": f"{ROOT}/apt/sources.list", "Dir::Etc::sourceparts": "/dev/null", "APT::Sandbox::User": "root"}
+    settings |= {"Dir::State::lists": f"{ROOT}/apt/lists", "Dir::Cache": f"{ROOT}/apt/cache"}
+    apt = ["apt-get", "-qq", *(word for item in settings.items() for word in ("-o", "=".join(item)))]
     if not os.path.isdir(where):
         for made in ("apt/lists/partial", "apt/cache/archives/partial", "debian"):
             os.makedirs(f"{ROOT}/{made}", exist_ok=True)
         with open(f"{ROOT}/apt/sources.list", "w") as sources:
             sources.write("deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n")
-        settings = {"Dir::Etc::sourcelist": f"{ROOT}/apt/sources.list", "Dir::Etc::sourceparts": "/dev/null", "APT::Sandbox::User": "root"}
-        settings |= {"Dir::State::lists": f"{ROOT}/apt/lists", "Dir::Cache": f"{ROOT}/apt/cache"}
-        apt = ["apt-get", "-qq", *(word for item in settings.items() for word in ("-o", "=".join(item)))]
         _common.run(*apt, "update")
-        _common.run(*apt, "source", "cjson", *CONFIGURED, cwd=where, stdout=subprocess.DEVNULL)
-    return where
+    if not glob.glob(f"{where}/{package}-*/"):
+        # Debian's patches may need autoconf and automake, which the sources as published do not.
+        _common.run(*apt, "source", "--download-only", package, cwd=where, stdout=subprocess.DEVNULL)
+        description = glob.glob(f"{where}/{package}_*.dsc")[0]
+        _common.run("dpkg-source", "--skip-patches", "-x", description, cwd=where, stdout=subprocess.DEVNULL)
+    return glob.glob(f"{where}/{package}-*/")[0]
 
 
 def units(program):
@@ -75,7 +79,7 @@ def units(program):
     if program == "lua":
         others = ("lua.c", "luac.c", "onelua.c")
         return [own, *(f for f in sorted(glob.glob(f"{lua}/*.c")) if os.path.basename(f) not in others)], [f"-I{lua}", "-lm"]
-    cjson = glob.glob(f"{debian()}/cjson-*/")[0]
+    cjson = debian("cjson")
     return [own, f"{cjson}/cJSON.c"], [f"-I{cjson}", "-lm"]
 
 
@@ -98,8 +102,8 @@ def build(program, cc, level):
         return out
     tree = f"{ROOT}/build/{program}.{cc}.{level}"
     os.makedirs(f"{ROOT}/build", exist_ok=True)
-    _common.run("cp", "-a", glob.glob(f"{debian()}/{program}-*/")[0], tree)
-    # Debian's patches are newer than what autoconf made of the sources, which is still right; manuals need not be made.
+    _common.run("cp", "-a", debian(program), tree)
+    # Unpacked files may be newer than what autoconf made of them, which is still right; manuals need not be made.
     still = [f"{tool}=:" for tool in ("ACLOCAL", "AUTOCONF", "AUTOHEADER", "AUTOMAKE", "MAKEINFO")]
     _common.run("./configure", "-q", f"CC={cc}", f"CFLAGS=-g -{level} -w", *still, cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     subprocess.run(["make", "-k", "-s", "-j2", *still], cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -92,6 +92,9 @@ pub enum CallTarget {
     Entry(u64),
     /// A function of another unit, by name.
     Named(Arc<str>),
+    /// A function that is also inlined, by name: the call refers to the description that all its copies share, which has
+    /// no address. gdb does not look further.
+    Shared(Arc<str>),
     /// The address that this computes in the caller.
     Computed(Arc<[Op]>),
 }

@@ -213,7 +213,7 @@ fn call(module: &Module, site: &CallSite) -> String {
     let target = match &site.target {
         CallTarget::Unknown => "a function that is not named".to_owned(),
         CallTarget::Entry(entry) => format!("the function at {entry:#x}"),
-        CallTarget::Named(name) => name.to_string(),
+        CallTarget::Named(name) | CallTarget::Shared(name) => name.to_string(),
         CallTarget::Computed(ops) => format!("what {} computes", spelling::expression(module, Ok(ops))),
     };
     let tail = if site.is_tail { "tail call" } else { "call" };

@@ -136,7 +136,8 @@ int main(void) {
 }
 ";
 
-/// Tail calls of every sort: out of an inlined function, along one of two ways, and beside a jump into a library.
+/// Tail calls of every sort: out of an inlined function, along one of two ways, beside a jump into a library, to a
+/// function whose cold part lies elsewhere, and from one that is inlined in other places.
 const TAIL_CALLS: &str = r"
 #include <string.h>
 volatile int seen;
@@ -149,8 +150,14 @@ __attribute__((noinline)) int right(int n) { seen += 3; return last(n + 3); }
 __attribute__((noinline)) int either(int n) { seen += 4; return n & 1 ? left(n) : right(n); }
 __attribute__((noinline)) void *beside(int n) { seen += 5; if (n > 4) return memset(room, n, n & 15); return (void *)(long)last(n); }
 __attribute__((noinline)) void *before(int n) { seen += 6; return beside(n + 1); }
+__attribute__((noinline, cold)) int rare(int n) { seen -= n; return seen; }
+__attribute__((noinline)) int parted(int n) { if (n > 1000) { n = rare(n) + rare(n + 1); } seen += n; return seen ^ n; }
+__attribute__((noinline)) int to_parted(int n) { seen += 7; return parted(n + 2); }
+static int shared(int n) { if (n > 9) return n; seen += 8; seen ^= n; return last(n * 2); }
+__attribute__((noinline)) int copies(int n) { seen++; return shared(n) + 1; }
+__attribute__((noinline)) int calls(int n) { int a = n * seen; if (a) a += copies(n); return a + seen; }
 int main(void) {
-  long sum = outer(2);
+  long sum = outer(2) + to_parted(5) + calls(3);
   sum += either(3);
   sum += either(4);
   sum += (long)before(2);

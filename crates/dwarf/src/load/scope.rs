@@ -355,7 +355,8 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         let target = match (callee, computed) {
             (Some(c), _) => match (self.ranges(c).first(), function_name(self.all, c)) {
                 (Some(&(entry, _)), _) => CallTarget::Entry(entry),
-                (None, Some(name)) => CallTarget::Named(name),
+                (None, Some(name)) if flag(self.all, c, gimli::DW_AT_declaration) => CallTarget::Named(name),
+                (None, Some(name)) => CallTarget::Shared(name),
                 (None, None) => CallTarget::Unknown,
             },
             (None, Some(e)) => decoder.decode(e.0).map_or(CallTarget::Unknown, CallTarget::Computed),

@@ -282,7 +282,8 @@ impl Machine<'_> {
         let target = match &site.target {
             CallTarget::Unknown => None,
             CallTarget::Entry(entry) => Some(*entry),
-            CallTarget::Named(name) => self.module.function_named(name).map(|f| self.module.function(f).entry()),
+            CallTarget::Shared(_) if self.module.lldb_blocks.is_none() => None,
+            CallTarget::Named(name) | CallTarget::Shared(name) => self.module.function_named(name).map(|f| self.module.function(f).entry()),
             CallTarget::Computed(ops) => {
                 let address = self.call_value(caller, ops, depth)?.bits as u64;
                 Some(address.wrapping_sub(self.bias))
@@ -303,7 +304,7 @@ impl Machine<'_> {
             for site in self.module.function(id).call_sites.iter().filter(|s| s.is_tail) {
                 let callee = match &site.target {
                     CallTarget::Entry(entry) => self.module.function_at(*entry),
-                    CallTarget::Named(name) => self.module.function_named(name),
+                    CallTarget::Named(name) | CallTarget::Shared(name) => self.module.function_named(name),
                     CallTarget::Unknown | CallTarget::Computed(_) => None,
                 };
                 match callee {

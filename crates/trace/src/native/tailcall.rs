@@ -2,8 +2,8 @@
 //! allows only one way from the call that was made to the function that runs.
 //!
 //! gdb also shows what several ways have in common at their ends, and shows nothing when a function on the way may
-//! leave by a jump that it cannot follow: to a library, or through a pointer. lldb looks past such a jump, and shows
-//! nothing when there are several ways.
+//! leave by a jump that it cannot follow: to a library, through a pointer, or to a function that is also inlined. lldb
+//! looks past such a jump, and shows nothing when there are several ways.
 
 use super::module::{CallTarget, FunctionId, Module};
 use trueline_model::Policy;
@@ -20,8 +20,8 @@ pub(crate) fn chain(module: &Module, policy: Policy, return_pc: u64, callee: Fun
     let Some(caller) = module.function_at(return_pc.wrapping_sub(1)) else { return Vec::new() };
     let sites = &module.function(caller).call_sites;
     let Some(site) = sites.iter().find(|s| s.return_pc == return_pc && !s.is_tail) else { return Vec::new() };
-    let Some(first) = resolve(module, &site.target).filter(|&f| f != callee) else { return Vec::new() };
-    let mut search = Search { module, callee, path: Vec::new(), found: Vec::new(), left: MOST_WAYS, lost: false };
+    let Some(first) = resolve(module, policy, &site.target).filter(|&f| f != callee) else { return Vec::new() };
+    let mut search = Search { module, policy, callee, path: Vec::new(), found: Vec::new(), left: MOST_WAYS, lost: false };
     search.from(first);
     let mut shown = match policy {
         Policy::Gdb if search.left > 0 && !search.lost => common_ends(&search.found),
@@ -46,16 +46,18 @@ fn common_ends(ways: &[Vec<TailCall>]) -> Vec<TailCall> {
     first[..callers].iter().chain(&first[first.len() - callees..]).copied().collect()
 }
 
-fn resolve(module: &Module, target: &CallTarget) -> Option<FunctionId> {
+fn resolve(module: &Module, policy: Policy, target: &CallTarget) -> Option<FunctionId> {
     match target {
+        CallTarget::Shared(name) if policy != Policy::Gdb => module.function_named(name),
         CallTarget::Entry(entry) => module.function_at(*entry).filter(|&f| module.function(f).entry() == *entry),
         CallTarget::Named(name) => module.function_named(name),
-        CallTarget::Unknown | CallTarget::Computed(_) => None,
+        CallTarget::Unknown | CallTarget::Computed(_) | CallTarget::Shared(_) => None,
     }
 }
 
 struct Search<'m> {
     module: &'m Module,
+    policy: Policy,
     callee: FunctionId,
     path: Vec<TailCall>,
     found: Vec<Vec<TailCall>>,
@@ -67,7 +69,7 @@ struct Search<'m> {
 impl Search<'_> {
     fn from(&mut self, function: FunctionId) {
         for site in self.module.function(function).call_sites.iter().filter(|s| s.is_tail) {
-            let Some(target) = resolve(self.module, &site.target) else {
+            let Some(target) = resolve(self.module, self.policy, &site.target) else {
                 self.lost = true;
                 continue;
             };
