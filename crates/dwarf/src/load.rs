@@ -259,6 +259,8 @@ fn empty(path: &Path, elf: &object::File<'_>) -> Module {
         vars: Vec::new(),
         var_dies: Vec::new(),
         types: Vec::new(),
+        bounds: Vec::new(),
+        nameless: Vec::new(),
         rows: Vec::new(),
         cfi: CfiTable::default(),
         code: code(elf, 0).collect(),
@@ -310,6 +312,7 @@ impl Mark {
         module.rows.truncate(self.rows);
         module.by_address.retain(|r| (r.2.0 as usize) < self.functions);
         module.var_dies.retain(|v| (v.1.0 as usize) < self.vars);
+        module.bounds.retain(|b| (b.0.0 as usize) < self.types);
         module.index();
     }
 }
@@ -320,6 +323,8 @@ impl Module {
         self.row_index = OnceLock::new();
         self.name_index.clear();
         self.var_dies.sort_unstable_by_key(|v| v.0);
+        self.bounds.sort_unstable_by_key(|b| b.0);
+        self.nameless.sort_unstable_by_key(|n| n.0);
         self.by_address.sort_unstable();
         self.function_index = Spans::new(self.by_address.iter().copied());
         for (number, function) in self.functions.iter().enumerate() {

@@ -4,7 +4,9 @@
 
 use crate::cfi::CfiTable;
 use crate::line::Row;
-use crate::{Block, BlockId, DwarfError, FileId, Function, FunctionId, Presence, Spans, Type, TypeId, TypeKind, Unit, UnitId, Var, VarId};
+use crate::{
+    Block, BlockId, Bound, DwarfError, FileId, Function, FunctionId, Presence, Spans, Type, TypeId, TypeKind, Unit, UnitId, Var, VarId,
+};
 use crate::{Location, Mapped, Search, Wanted, op::Op};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -52,6 +54,10 @@ pub struct Module {
     pub var_dies: Vec<(usize, VarId)>,
     /// The types of the variables.
     pub types: Vec<Type>,
+    /// Arrays whose length is computed, sorted by their types.
+    pub bounds: Vec<(TypeId, Bound)>,
+    /// Objects without a name, by their DIE offsets in .debug_info: pointers without an address lead to them. Sorted.
+    pub nameless: Vec<(usize, Location)>,
     /// Every row of every line program.
     pub rows: Vec<Row>,
     /// How callers' registers are found.
@@ -116,6 +122,17 @@ impl Module {
     /// The type of a number.
     pub fn ty(&self, id: TypeId) -> &Type {
         &self.types[id.0 as usize]
+    }
+
+    /// How long an array is whose length is computed.
+    pub fn bound(&self, id: TypeId) -> Option<&Bound> {
+        self.bounds.binary_search_by_key(&id, |b| b.0).ok().map(|at| &self.bounds[at].1)
+    }
+
+    /// Where the object of an entry is, named or not.
+    pub fn location_of(&self, die: usize) -> Option<&Location> {
+        let named = self.var_dies.binary_search_by_key(&die, |v| v.0).ok().map(|at| &self.var(self.var_dies[at].1).location);
+        named.or_else(|| self.nameless.binary_search_by_key(&die, |n| n.0).ok().map(|at| &self.nameless[at].1))
     }
 
     /// The unit of a number.

@@ -40,6 +40,8 @@ pub struct Unit {
 pub struct Function {
     /// The unit it stands in.
     pub unit: UnitId,
+    /// The function around it, for GNU C's nested functions.
+    pub within: Option<FunctionId>,
     /// Its name as debuggers show it.
     pub name: Arc<str>,
     /// Where its code is; the first holds the entry.
@@ -102,7 +104,8 @@ pub enum CallTarget {
 /// The value that a location has at the callee's entry, as the caller can compute it.
 #[derive(Debug)]
 pub struct CallParam {
-    /// What is described: a register, or a stack slot by its offset from the callee's entry stack pointer.
+    /// What is described: a register, or a stack slot by its offset from the callee's entry stack pointer; empty for a
+    /// parameter that the callee does not take any more.
     pub place: Arc<[Op]>,
     /// The value, computed in the caller's frame.
     pub value: Arc<[Op]>,
@@ -151,6 +154,8 @@ pub struct Block {
     pub vars: Vec<VarId>,
     /// Variables of blocks inside it whose ranges are all empty; no debugger shows them.
     pub gone: Vec<VarId>,
+    /// Names that it declares as those of variables defined elsewhere.
+    pub declared: Vec<Arc<str>>,
     /// Its entry, as an offset in .debug_info; none when only the symbol table knows it.
     pub die: Option<usize>,
 }

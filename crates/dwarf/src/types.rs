@@ -1,6 +1,7 @@
 //! Types, good enough to print values and spell names.
 
 use crate::TypeId;
+use crate::op::Op;
 use std::sync::Arc;
 
 /// A type, good enough to print values.
@@ -83,6 +84,24 @@ pub enum Container {
     Optional(TypeId),
     /// `std::unique_ptr`.
     Owner(TypeId),
+}
+
+/// How long an array is whose length is known only where the program stands.
+#[derive(Clone, Debug)]
+pub enum Bound {
+    /// Its last index.
+    Last(BoundValue),
+    /// The number of its elements.
+    Count(BoundValue),
+}
+
+/// Where the number of a [`Bound`] comes from.
+#[derive(Clone, Debug)]
+pub enum BoundValue {
+    /// What this computes.
+    Computed(Arc<[Op]>),
+    /// The value of the object that this entry describes, as an offset in .debug_info.
+    Object(usize),
 }
 
 /// A member of a structure, union or variant.

@@ -23,6 +23,7 @@ const DIRECTORY: &str = "TRUELINE_TRACER_DIR";
 /// Writes a tracer and what it imports into a scratch directory; the job is told where.
 pub(crate) fn install(scratch: &Scratch, tracer: &str, job: Job) -> std::io::Result<(PathBuf, Job)> {
     scratch.write("shared.py", include_str!("tracers/shared.py"))?;
+    scratch.write("gdb_values.py", include_str!("tracers/gdb_values.py"))?;
     Ok((scratch.write("tracer.py", tracer)?, job.env(DIRECTORY, scratch.path())))
 }
 

@@ -13,6 +13,7 @@ mod intern;
 mod lldb;
 pub mod native;
 mod placement;
+mod question;
 mod spot;
 
 #[doc(hidden)]
@@ -23,4 +24,5 @@ pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;
 pub use native::NativeEngine;
 pub use placement::{Placement, Placements};
+pub use question::ask_gdb;
 pub use spot::{DebuggerPool, Spot, SpotRequest};

@@ -20,6 +20,7 @@ mod path;
 mod places;
 mod policy;
 mod retire;
+mod session;
 mod stack;
 mod tailcall;
 mod tracer;
@@ -31,6 +32,7 @@ pub use facts::{Facts, FunctionExtent, LineRow, LocationFact, Scope, ScopeKind};
 pub use libraries::{LoadedLibrary, loaded_libraries, spans as library_spans};
 pub use moments::{CallNote, Moment, MomentPlan, Moments, record_moments};
 pub use places::places;
+pub use session::{Answer, Expression, Halt, NotUnderstood, Session};
 
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};
 use std::time::Duration;

@@ -11,8 +11,8 @@ use super::names::function_name;
 use super::types::{Pointees, TypeReader};
 use crate::op::Op;
 use crate::{
-    Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, FileId, Function, FunctionId, Location, Module, Presence, UnitId, Var,
-    VarId,
+    Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, ConstantForm, FileId, Function, FunctionId, Location, Module, Presence,
+    UnitId, Var, VarId,
 };
 use gimli::AttributeValue;
 use std::collections::HashSet;
@@ -44,7 +44,9 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             return Err(Damage::Other("a unit without entries"));
         }
         let root = DieId { unit: self.unit, index: 0 };
-        self.file_scope(root, 0)
+        let read = self.file_scope(root, 0);
+        self.module.bounds.append(&mut self.types.bounds);
+        read
     }
 
     /// A unit or a namespace.
@@ -59,7 +61,8 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                         self.module.units[self.id.0 as usize].globals.push(var);
                     }
                 }
-                gimli::DW_TAG_subprogram => self.function(child)?,
+                gimli::DW_TAG_dwarf_procedure => self.object(child),
+                gimli::DW_TAG_subprogram => self.function(child, None)?,
                 // What several units have in common (dwz): constants may stand there.
                 gimli::DW_TAG_imported_unit => {
                     if let Some(unit) = follow(self.all, child, gimli::DW_AT_import)
@@ -88,7 +91,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                 gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
                     for member in children(self.all, child) {
                         if die(self.all, member).entry.tag() == gimli::DW_TAG_subprogram {
-                            self.function(member)?;
+                            self.function(member, None)?;
                         }
                     }
                 }
@@ -99,7 +102,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         Ok(())
     }
 
-    fn function(&mut self, id: DieId) -> Result<(), Damage> {
+    fn function(&mut self, id: DieId, within: Option<FunctionId>) -> Result<(), Damage> {
         self.local_classes(id, 0)?;
         let described = self.ranges(id);
         let ranges = with_code(&described);
@@ -117,6 +120,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         }
         self.module.functions.push(Function {
             unit: self.id,
+            within,
             name,
             ranges,
             block,
@@ -178,11 +182,14 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
 
     fn member(&mut self, id: DieId, block: BlockId, function: FunctionId, depth: u32) -> Result<(), Damage> {
         match die(self.all, id).entry.tag() {
-            gimli::DW_TAG_variable => {
-                if let Some(var) = self.variable(id, VarKind::Local) {
-                    self.module.blocks[block.0 as usize].vars.push(var);
+            gimli::DW_TAG_variable => match self.variable(id, VarKind::Local) {
+                Some(var) => self.module.blocks[block.0 as usize].vars.push(var),
+                None if flag(self.all, id, gimli::DW_AT_declaration) => {
+                    let name = text(self.all, id, gimli::DW_AT_name);
+                    self.module.blocks[block.0 as usize].declared.extend(name.map(Arc::from));
                 }
-            }
+                None => {}
+            },
             gimli::DW_TAG_formal_parameter => {
                 if let Some(var) = self.variable(id, VarKind::Param) {
                     self.module.blocks[block.0 as usize].vars.push(var);
@@ -217,8 +224,9 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
                 }
             }
             gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => self.call_site(id, function, depth > 0),
+            gimli::DW_TAG_dwarf_procedure => self.object(id),
             // A nested function (GNU C) is a function like any other.
-            gimli::DW_TAG_subprogram => self.function(id)?,
+            gimli::DW_TAG_subprogram => self.function(id, Some(function))?,
             _ => {}
         }
         Ok(())
@@ -264,6 +272,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             children: Vec::new(),
             vars: Vec::new(),
             gone: Vec::new(),
+            declared: Vec::new(),
             die: Some(self.number_of(die)),
         });
         if let Some(parent) = parent {
@@ -273,7 +282,10 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     }
 
     fn variable(&mut self, id: DieId, kind: VarKind) -> Option<VarId> {
-        let name = text(self.all, id, gimli::DW_AT_name)?;
+        let Some(name) = text(self.all, id, gimli::DW_AT_name) else {
+            self.object(id);
+            return None;
+        };
         let at_file_scope = kind == VarKind::Global;
         // What no file declares is the compiler's own, such as Rust's method tables.
         if at_file_scope && attribute(self.all, id, gimli::DW_AT_decl_file).is_none() {
@@ -281,9 +293,9 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         }
         let mut location = self.location(id, gimli::DW_AT_location);
         if matches!(location, Location::None)
-            && let Some(value) = origins(self.all, id).find_map(|d| die(self.all, d).entry.attr(gimli::DW_AT_const_value))
+            && let Some(value) = self.constant(id)
         {
-            location = constant(value);
+            location = value;
         }
         if matches!(location, Location::None) {
             let declared = flag(self.all, id, gimli::DW_AT_declaration);
@@ -312,6 +324,36 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             self.module.var_dies.push((die, var));
         }
         Some(var)
+    }
+
+    /// The value that an entry always has. A text may stand among those that entries share.
+    fn constant(&self, id: DieId) -> Option<Location> {
+        let (at, attribute) = origins(self.all, id).find_map(|d| Some((d, die(self.all, d).entry.attr(gimli::DW_AT_const_value)?)))?;
+        let unit = &self.all[at.unit];
+        Some(match attribute.value() {
+            value @ (AttributeValue::DebugStrRef(_) | AttributeValue::DebugLineStrRef(_) | AttributeValue::DebugStrOffsetsIndex(_)) => {
+                match unit.dwarf.attr_string(unit.unit, value) {
+                    Ok(text) => Location::Constant(Arc::from(text.slice()), ConstantForm::Entry),
+                    Err(e) => Location::Broken(e.to_string().into()),
+                }
+            }
+            _ => constant(attribute),
+        })
+    }
+
+    /// Where an entry without a name says that an object is, or what its value is.
+    fn object(&mut self, id: DieId) {
+        // gdb makes no symbol of it, so that its list does not count.
+        let had_loclist = self.module.units[self.id.0 as usize].has_loclist;
+        let mut location = self.location(id, gimli::DW_AT_location);
+        self.module.units[self.id.0 as usize].has_loclist = had_loclist;
+        if matches!(location, Location::None)
+            && let Some(value) = self.constant(id)
+        {
+            location = value;
+        }
+        let number = self.number_of(id);
+        self.module.nameless.push((number, location));
     }
 
     fn location(&mut self, id: DieId, name: gimli::DwAt) -> Location {
@@ -367,11 +409,15 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             decoder.decode(value.exprloc_value()?.0).ok()
         };
         let params = children(self.all, id).filter_map(|c| {
-            let place = expression(c, [gimli::DW_AT_location, gimli::DW_AT_location])?;
+            // A parameter that was removed has no place, and is known by its entry alone.
+            let place = expression(c, [gimli::DW_AT_location, gimli::DW_AT_location]);
             let value = expression(c, [gimli::DW_AT_call_value, gimli::DW_AT_GNU_call_site_value])?;
             let parameter = follow(self.all, c, gimli::DW_AT_call_parameter).or_else(|| follow(self.all, c, gimli::DW_AT_abstract_origin));
             let parameter = parameter.map(|p| self.number_of(p));
-            Some(CallParam { place, value, parameter })
+            if place.is_none() && parameter.is_none() {
+                return None;
+            }
+            Some(CallParam { place: place.unwrap_or_default(), value, parameter })
         });
         let site = CallSite { return_pc, is_tail, is_nested, target, params: params.collect() };
         self.module.functions[function.0 as usize].call_sites.push(site);

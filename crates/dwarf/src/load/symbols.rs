@@ -30,11 +30,13 @@ pub(super) fn complete(module: &mut Module, place: FilePlace, elf: &object::File
             children: Vec::new(),
             vars: Vec::new(),
             gone: Vec::new(),
+            declared: Vec::new(),
             die: None,
         });
         module.by_address.push((low, high, function));
         module.functions.push(Function {
             unit: row.unit,
+            within: None,
             name: Arc::from(name),
             ranges: vec![(low, high)],
             block,

@@ -3,7 +3,7 @@
 use super::dies::{All, DieId, attribute, children, die, flag, follow, number, text};
 use super::library::recognise;
 use super::names::language;
-use crate::{Field, Type, TypeId, TypeKind, Variant};
+use crate::{Bound, BoundValue, Field, Type, TypeId, TypeKind, Variant};
 use gimli::AttributeValue;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,11 +23,13 @@ pub(super) struct TypeReader {
     pointees: Pointees,
     /// Pointers whose pointees are still to be read: going into them at once would nest as deeply as lists are long.
     left: Vec<(TypeId, DieId)>,
+    /// How long arrays are whose length is computed.
+    pub bounds: Vec<(TypeId, Bound)>,
 }
 
 impl TypeReader {
     pub fn new(pointees: Pointees) -> Self {
-        Self { known: HashMap::new(), pointees, left: Vec::new() }
+        Self { known: HashMap::new(), pointees, left: Vec::new(), bounds: Vec::new() }
     }
 
     /// The type of the entry `of` (its DW_AT_type, possibly on its origin).
@@ -55,7 +57,7 @@ impl TypeReader {
         if depth > 64 {
             return this;
         }
-        let (kind, size) = self.describe(all, types, id, depth);
+        let (kind, size) = self.describe(all, types, (id, this), depth);
         if self.pointees == Pointees::Read
             && matches!(kind, TypeKind::Pointer)
             && let Some(target) = pointee(all, id)
@@ -67,7 +69,7 @@ impl TypeReader {
         this
     }
 
-    fn describe(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> (TypeKind, u64) {
+    fn describe(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, (id, this): (DieId, TypeId), depth: u32) -> (TypeKind, u64) {
         let entry = &die(all, id).entry;
         let size = number(all, id, gimli::DW_AT_byte_size).unwrap_or(0);
         match entry.tag() {
@@ -114,7 +116,7 @@ impl TypeReader {
                     }
                 }
             }
-            gimli::DW_TAG_array_type => self.array(all, types, id, depth),
+            gimli::DW_TAG_array_type => self.array(all, types, (id, this), depth),
             // Typedefs and qualifiers print as what they stand for.
             _ => match follow(all, id, gimli::DW_AT_type) {
                 Some(target) => {
@@ -181,20 +183,24 @@ impl TypeReader {
         Some(Field { name: name.into(), ty, bit_offset, bit_size })
     }
 
-    fn array(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> (TypeKind, u64) {
+    fn array(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, (id, this): (DieId, TypeId), depth: u32) -> (TypeKind, u64) {
         let Some(element) = follow(all, id, gimli::DW_AT_type) else { return (TypeKind::Opaque, 0) };
         let mut element = self.read(all, types, element, depth + 1);
         let mut counts: Vec<u64> = dimensions(all, id);
+        let mut bounds = computed_bounds(all, id);
         if counts.is_empty() {
             counts.push(0);
         }
         // The last dimension is the innermost.
         while let Some(count) = counts.pop() {
             let size = types[element.0 as usize].size.saturating_mul(count);
+            let bound = bounds.pop().flatten();
             if counts.is_empty() {
+                self.bounds.extend(bound.map(|b| (this, b)));
                 return (TypeKind::Array { element, count }, size);
             }
             element = push(types, TypeKind::Array { element, count }, size, "");
+            self.bounds.extend(bound.map(|b| (element, b)));
         }
         (TypeKind::Opaque, 0)
     }
@@ -213,6 +219,23 @@ fn dimensions(all: All<'_, '_, '_>, id: DieId) -> Vec<u64> {
         number(all, c, gimli::DW_AT_count).or_else(upper).unwrap_or(0)
     };
     ranges.map(count).collect()
+}
+
+/// The length of each dimension that is computed where the program stands.
+fn computed_bounds(all: All<'_, '_, '_>, id: DieId) -> Vec<Option<Bound>> {
+    let ranges = children(all, id).filter(|&c| die(all, c).entry.tag() == gimli::DW_TAG_subrange_type);
+    let value = |c: DieId, name| match die(all, c).entry.attr_value(name)? {
+        AttributeValue::Exprloc(expression) => all[c.unit].decoder().decode(expression.0).ok().map(BoundValue::Computed),
+        _ => {
+            let variable = follow(all, c, name)?;
+            Some(BoundValue::Object(all[variable.unit].start() + die(all, variable).entry.offset().0))
+        }
+    };
+    let bound = |c| {
+        let last = value(c, gimli::DW_AT_upper_bound).map(Bound::Last);
+        last.or_else(|| value(c, gimli::DW_AT_count).map(Bound::Count))
+    };
+    ranges.map(bound).collect()
 }
 
 /// The index of an array's first element where the debug information does not say, which depends on the language.

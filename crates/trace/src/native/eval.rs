@@ -50,7 +50,8 @@ pub(crate) enum Place {
     Register(u16),
     Value(Value),
     Implicit(Arc<[u8]>),
-    ImplicitPointer,
+    /// A pointer to the object of an entry, so many bytes into it, which has no address.
+    ImplicitPointer(usize, i64),
     Nowhere,
 }
 
@@ -174,7 +175,7 @@ impl Machine<'_> {
                 Op::Nop | Op::Uninitialised => {}
                 Op::StackValue => place = Some(Place::Value(pop(&mut stack)?)),
                 Op::Implicit(bytes) => place = Some(Place::Implicit(Arc::clone(bytes))),
-                Op::ImplicitPointer(..) => place = Some(Place::ImplicitPointer),
+                Op::ImplicitPointer(entry, offset) => place = Some(Place::ImplicitPointer(*entry, *offset)),
                 Op::Piece { bits, offset } => {
                     let of = place.take().or_else(|| stack.pop().map(|v| Place::Memory(v.bits as u64))).unwrap_or(Place::Nowhere);
                     pieces.push((*bits, *offset, of));
@@ -246,6 +247,8 @@ impl Machine<'_> {
     fn entry_value(&self, frame: &Frame, inner: &[Op], depth: u32) -> Result<Value, Fault> {
         let matches = |place: &[Op]| match (place, inner) {
             ([Op::Register(a)], [Op::Register(b)]) => a == b,
+            // lldb compares the two as they are written.
+            ([Op::Register(a)], [Op::TypedRegister(b, _)]) => a == b && self.module.lldb_blocks.is_none(),
             ([Op::RegisterOffset(a, m)], [Op::RegisterOffset(b, n)] | [Op::RegisterOffset(b, n), Op::Deref(_)]) => a == b && m == n,
             _ => false,
         };
@@ -255,6 +258,10 @@ impl Machine<'_> {
     }
 
     fn parameter_ref(&self, frame: &Frame, die: usize, depth: u32) -> Result<Value, Fault> {
+        // lldb does not know the operation.
+        if self.module.lldb_blocks.is_some() {
+            return Err(Fault::NoEntryValue);
+        }
         let (caller, site) = self.call_site(frame, depth)?;
         let param = site.params.iter().find(|p| p.parameter == Some(die)).ok_or(Fault::NoEntryValue)?;
         self.call_value(caller, &param.value, depth)

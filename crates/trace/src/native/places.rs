@@ -1,13 +1,66 @@
 //! Where breakpoints on lines go, as each debugger chooses, without a program that runs.
 
 use super::line::Row;
-use super::module::{FileId, Module};
+use super::module::{BlockId, BlockKind, FileId, Module};
+use super::policy::containing_function;
+use super::policy::gdb::body_start;
 use super::policy::gdb_breaks;
 use super::policy::gdb_lines::GdbLines;
 use super::policy::lldb_breaks;
 use super::policy::lldb_lines::LldbLines;
 use crate::{Placement, Placements, TraceError, TraceRequest};
 use trueline_model::{LineKey, Policy};
+
+/// One breakpoint of a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site {
+    pub pc: u64,
+    /// The body, inlined or not, of the function whose line it is.
+    pub block: Option<BlockId>,
+}
+
+/// Where the breakpoints of one line go in a module that was read.
+pub(super) fn sites_of(module: &Module, policy: Policy, key: &LineKey) -> Vec<Site> {
+    let base = key.file.base();
+    let wanted = |file: FileId| module.file(file).base() == base;
+    let body = |pc: u64| module.block_at(pc).map(|b| containing_function(module, b).0);
+    let plain = |pcs: Vec<u64>| pcs.into_iter().map(|pc| Site { pc, block: body(pc) }).collect();
+    match policy {
+        Policy::Gdb => {
+            let found = gdb_breaks::chosen(module, &GdbLines::new(module), wanted, key.line.0);
+            found.into_iter().map(|(line_pc, pc)| Site { pc, block: body(line_pc) }).collect()
+        }
+        Policy::Lldb => plain(lldb_breaks::places(module, &LldbLines::new(module), wanted, key.line.0)),
+        Policy::Standard => plain(statements(module, wanted, key.line.0).iter().map(|r| r.address).collect()),
+    }
+}
+
+/// Where the breakpoints of a function go: behind its prologue, and where its inlined copies begin.
+pub(super) fn sites_in(module: &Module, policy: Policy, name: &str) -> Vec<Site> {
+    let is_it = |full: &str| full == name || full.rsplit("::").next() == Some(name);
+    let lines = (policy == Policy::Gdb).then(|| GdbLines::new(module));
+    let start = |function, pc: u64| match &lines {
+        Some(lines) => body_start(module, lines, function).max(pc),
+        None => pc,
+    };
+    let named = |id: usize| match &module.blocks[id].kind {
+        BlockKind::Function => is_it(&module.function(module.blocks[id].function).name),
+        BlockKind::Inlined { name, .. } => is_it(name),
+        BlockKind::Lexical => false,
+    };
+    let found = (0..module.blocks.len()).filter(|&id| named(id)).map(|id| {
+        let block = &module.blocks[id];
+        let pc = if block.is_inlined() { block.entry() } else { module.function(block.function).entry() };
+        Site { pc: start(block.function, pc), block: Some(BlockId(id as u32)) }
+    });
+    found.collect()
+}
+
+/// The statements of a line, as the standard has them.
+fn statements(module: &Module, wanted: impl Fn(FileId) -> bool, line: u32) -> Vec<&Row> {
+    let is_it = |r: &&Row| r.flags.is_stmt && !r.flags.end_sequence && r.line == line && r.address != 0 && wanted(r.file);
+    module.rows.iter().filter(is_it).collect()
+}
 
 /// The places for each line under the request's policy. Files are named by their base names.
 pub fn places(request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, TraceError> {
@@ -41,9 +94,7 @@ pub fn places(request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, T
         Policy::Standard => {
             // Every statement of the line, and nothing else: the standard moves no breakpoint.
             for key in lines {
-                let wanted = of_file(key);
-                let is_it = |r: &&Row| r.flags.is_stmt && !r.flags.end_sequence && r.line == key.line.0 && r.address != 0 && wanted(r.file);
-                let rows: Vec<&Row> = module.rows.iter().filter(is_it).collect();
+                let rows = statements(&module, of_file(key), key.line.0);
                 let mut pcs: Vec<u64> = rows.iter().map(|r| r.address).collect();
                 pcs.sort_unstable();
                 pcs.dedup();

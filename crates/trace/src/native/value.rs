@@ -19,8 +19,8 @@ const FARTHEST_PIECE: u64 = 8 << 20;
 pub(crate) struct Content {
     pub bytes: Vec<u8>,
     pub missing: Option<Vec<u8>>,
-    /// A pointer to something that has no memory.
-    pub is_synthetic: bool,
+    /// A pointer to something that has no memory: the entry of what it leads to, and how many bytes into that.
+    pub synthetic: Option<(usize, i64)>,
     /// The untyped value that the object was computed as, before it was cut to the object's size.
     pub computed: Option<u64>,
 }
@@ -42,7 +42,7 @@ impl Machine<'_> {
         content.bytes.clear();
         content.bytes.resize(size as usize, 0);
         content.missing = None;
-        content.is_synthetic = false;
+        content.synthetic = None;
         content.computed = match placement {
             Placement::Whole(Place::Value(Value { ty: ValueType::Generic, bits })) => Some(*bits as u64),
             _ => None,
@@ -61,8 +61,8 @@ impl Machine<'_> {
                 }
                 Ok(())
             }
-            Place::ImplicitPointer => {
-                content.is_synthetic = true;
+            Place::ImplicitPointer(entry, offset) => {
+                content.synthetic = Some((*entry, *offset));
                 Ok(())
             }
             Place::Nowhere => Err(Fault::OptimizedOut),
@@ -92,7 +92,7 @@ impl Machine<'_> {
             }
             Place::Value(value) => value.bits.to_le_bytes()[..usize::from(value.ty.size())].to_vec(),
             Place::Implicit(bytes) => bytes.to_vec(),
-            Place::Memory(_) | Place::ImplicitPointer | Place::Nowhere => Vec::new(),
+            Place::Memory(_) | Place::ImplicitPointer(..) | Place::Nowhere => Vec::new(),
         };
         let length = bytes.len();
         Ok((bytes, length))
@@ -109,7 +109,7 @@ impl Machine<'_> {
             }
             let bits = (*bits).min(total - at);
             let source = match place {
-                Place::Nowhere | Place::ImplicitPointer => None,
+                Place::Nowhere | Place::ImplicitPointer(..) => None,
                 Place::Memory(address) => {
                     let mut bytes = vec![0u8; (offset + bits).div_ceil(8) as usize];
                     if !self.memory.read(*address, &mut bytes) {
@@ -159,13 +159,26 @@ fn copy_bits(to: &mut [u8], at: u64, from: &[u8], offset: u64, bits: u64) {
 ///
 /// With `memory`, references and classes of the C++ library show what lies behind them.
 pub(crate) fn print(module: &Module, memory: Option<&dyn Memory>, ty: TypeId, content: &Content, text: &mut String) -> Printed {
+    print_part(module, memory, ty, content, (0, None), text)
+}
+
+/// Prints a part of an object into `text`: what begins at a bit of it, and how many bits there are if that is not what the
+/// type says.
+pub(crate) fn print_part(
+    module: &Module,
+    memory: Option<&dyn Memory>,
+    ty: TypeId,
+    content: &Content,
+    (bit, bit_size): (u64, Option<u64>),
+    text: &mut String,
+) -> Printed {
     text.clear();
-    if content.is_synthetic {
+    if content.synthetic.is_some() {
         text.push_str("(synthetic pointer)");
         return Printed::Text;
     }
     let mut printer = Printer { module, content, memory, text, budget: LEAVES, depth: 0, shown: false, hidden: false };
-    printer.object(ty, 0, None);
+    printer.object(ty, bit, bit_size);
     match (printer.hidden, printer.shown) {
         (true, false) => Printed::AllMissing,
         _ => Printed::Text,
@@ -291,7 +304,8 @@ impl Printer<'_> {
     }
 }
 
-fn extract(bytes: &[u8], bit: u64, bits: u64) -> u128 {
+/// Bits of an object, least significant first; what lies past its end is zero.
+pub(super) fn extract(bytes: &[u8], bit: u64, bits: u64) -> u128 {
     let first = (bit / 8) as usize;
     let shift = bit % 8;
     let mut wide = [0u8; 16];

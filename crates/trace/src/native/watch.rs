@@ -269,7 +269,7 @@ impl Watch {
             && seen.is_value
             && !seen.looks_behind
             && self.content.missing.is_none()
-            && !self.content.is_synthetic
+            && self.content.synthetic.is_none()
             && self.content.computed.is_none()
             && seen.bytes == self.content.bytes
         {
@@ -279,7 +279,7 @@ impl Watch {
             return None;
         }
         let observation = match (outcome, self.as_lldb_computes(machine, frame, var)) {
-            (Ok(()), _) if self.content.is_synthetic && self.policy == Policy::Lldb => Observation::Unreadable,
+            (Ok(()), _) if self.content.synthetic.is_some() && self.policy == Policy::Lldb => Observation::Unreadable,
             (Ok(()), Some(text)) => Observation::Value(text),
             (Ok(()), None) => match print(module, self.memory_behind(machine), module.var(var).ty, &self.content, &mut self.text) {
                 Printed::Text => Observation::Value(Arc::from(self.text.as_str())),
@@ -291,7 +291,7 @@ impl Watch {
         };
         let is_value = matches!(observation, Observation::Value(_))
             && self.content.missing.is_none()
-            && !self.content.is_synthetic
+            && self.content.synthetic.is_none()
             && self.content.computed.is_none();
         let slot = &mut self.seen[var.0 as usize];
         let policy = self.policy;
@@ -376,7 +376,7 @@ pub(crate) fn fetch(machine: &Machine<'_>, frame: &Frame, id: VarId, content: &m
         content.bytes.extend_from_slice(bytes.get(..size).unwrap_or(bytes));
         content.bytes.resize(size.min(1 << 16), 0);
         content.missing = None;
-        content.is_synthetic = false;
+        content.synthetic = None;
         content.computed = None;
         return Ok(());
     }

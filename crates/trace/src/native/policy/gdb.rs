@@ -262,7 +262,7 @@ impl Stepper for GdbStepper<'_> {
 }
 
 /// Where breakpoints of a function go at the earliest.
-pub(super) fn body_start(module: &Module, lines: &GdbLines, function: FunctionId) -> u64 {
+pub(crate) fn body_start(module: &Module, lines: &GdbLines, function: FunctionId) -> u64 {
     let f = module.function(function);
     let unit = module.unit(f.unit);
     // gdb trusts optimized gcc code to describe its variables from the first instruction on.

@@ -11,6 +11,14 @@ use std::collections::HashSet;
 
 /// The addresses for a line of the files that a test accepts.
 pub(crate) fn places(module: &Module, lines: &GdbLines, wanted: impl Fn(FileId) -> bool + Copy, line: u32) -> Vec<u64> {
+    let mut chosen: Vec<u64> = chosen(module, lines, wanted, line).into_iter().map(|(_, pc)| pc).collect();
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen
+}
+
+/// The statements of a line that breakpoints are set for, each with where its breakpoint goes.
+pub(crate) fn chosen(module: &Module, lines: &GdbLines, wanted: impl Fn(FileId) -> bool + Copy, line: u32) -> Vec<(u64, u64)> {
     let mut found = statements(lines, wanted, line);
     if found.is_empty() {
         let later = lines.tables(wanted).flatten().filter(|i| i.is_stmt && i.line > line && i.pc != 0).map(|i| i.line).min();
@@ -23,10 +31,8 @@ pub(crate) fn places(module: &Module, lines: &GdbLines, wanted: impl Fn(FileId) 
         if block.is_some_and(|b| !blocks.insert(b)) {
             continue;
         }
-        chosen.push(module.function_at(pc).map_or(pc, |f| body_start(module, lines, f).max(pc)));
+        chosen.push((pc, module.function_at(pc).map_or(pc, |f| body_start(module, lines, f).max(pc))));
     }
-    chosen.sort_unstable();
-    chosen.dedup();
     chosen
 }
 
