@@ -16,6 +16,7 @@ mod report;
 mod same;
 mod schemas;
 mod serve;
+mod suite;
 mod toolchains;
 mod trace;
 mod triage;
@@ -31,6 +32,7 @@ pub enum Command {
     Hunt(Box<hunt::Args>),
     Mutate(mutate::Args),
     Same(same::Args),
+    Suite(suite::Args),
     Triage(Box<triage::Args>),
     Reduce(Box<reduce::Args>),
     Passes(passes::Args),
@@ -54,6 +56,7 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Manual(args) => manual::run(args),
         Command::Mutate(args) => mutate::run(args),
         Command::Same(args) => same::run(args),
+        Command::Suite(args) => suite::run(args),
         Command::Hunt(args) => hunt::run(*args),
         Command::Merge(args) => merge::run(args),
         Command::Report(args) => report::run(args),

@@ -3,7 +3,7 @@
 //! `docs/schemas/` holds them as they are now; a test compares. A change that readers notice is a new version of the
 //! document (`trueline.check/2`), and the file of the old one stays.
 
-use super::{check, doctor, hunt, isolate, ledger, merge, mutate, passes, reduce, repair, report, same, toolchains, triage};
+use super::{check, doctor, hunt, isolate, ledger, merge, mutate, passes, reduce, repair, report, same, suite, toolchains, triage};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use trueline_model::{Step, TraceHeader};
@@ -57,6 +57,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("repair-proof", named::<trueline_repair::given::ProofFile>(read(), "trueline.repair-proof/1")),
         ("report", named::<report::Document<'_>>(printed(), "trueline.report/1")),
         ("same", named::<same::Document<'_>>(printed(), "trueline.same/1")),
+        ("suite", named::<suite::Document<'_>>(printed(), "trueline.suite/1")),
         ("toolchains", named::<toolchains::Document<'_>>(printed(), "trueline.toolchains/1")),
         ("trace", trace()),
         ("triage", named::<triage::TriageDocument<'_>>(printed(), "trueline.triage/2")),

@@ -1,0 +1,112 @@
+"""Asks gdb what a suite's tests ask; shared.py says how it writes. TRUELINE_QUESTIONS holds a list of runs, each with "breaks"
+(places as gdb takes them) and "actions": null to run on, or [expression, expected expression or null] to ask where the program
+stands. One line is written for each question: {"answer": ..., "expected": ... or null, "printed": gdb's own text}."""
+import json
+import os
+import re
+import sys
+
+import gdb
+
+sys.path.insert(0, os.environ["TRUELINE_TRACER_DIR"])
+from gdb_values import prepare, render
+from shared import LEAVES, OUT, emit
+
+SETTINGS = (
+    "set pagination off", "set confirm off", "set width 0", "set height 0", "set style enabled off", "set print entry-values no",
+    "set breakpoint pending off", "set startup-with-shell off", "set disable-randomization on", "unset environment",
+    "set print elements 0", "set print repeats 0",
+)
+
+
+def kind(name, text=None):
+    return {"kind": name} if text is None else {"kind": name, "text": text}
+
+
+def refusal(error):
+    """What an error of gdb's stands for."""
+    reason = str(error)
+    if reason.startswith("No symbol") or "has unknown type" in reason:
+        return kind("not-in-scope")
+    if "optimized out" in reason:
+        return kind("optimized-out")
+    if reason.startswith(("Cannot access memory", "Unhandled dwarf", "Cannot find", "Asked for position")):
+        return kind("unreadable", reason)
+    if "syntax error" in reason or reason.startswith(("Invalid number", "Unmatched", "Invalid character")):
+        return kind("unsupported", reason)
+    return kind("refused", reason)
+
+
+def ask(expression):
+    try:
+        value = gdb.parse_and_eval(expression)
+        type_ = value.type.strip_typedefs()
+        if type_.code in (gdb.TYPE_CODE_REF, getattr(gdb, "TYPE_CODE_RVALUE_REF", -1)):
+            value = value.referenced_value()
+            type_ = value.type.strip_typedefs()
+        if type_.code == gdb.TYPE_CODE_VOID:
+            return kind("refused", "its type has no values")
+        budget = [LEAVES, False, False]
+        text = render(value, type_, budget)
+        if budget[1] and not budget[2] and "synthetic" not in text:
+            return kind("optimized-out")
+        return kind("value", text)
+    except (gdb.error, gdb.MemoryError) as error:
+        return refusal(error)
+    except (OverflowError, RuntimeError, ValueError, TypeError) as error:
+        return kind("unreadable", str(error))
+
+
+def printed(expression):
+    try:
+        return re.sub(r"^\$\d+ = ", "", gdb.execute("print " + expression, to_string=True).strip())
+    except gdb.error as error:
+        return str(error)
+
+
+def stand(runs):
+    """To the next breakpoint; why not, where there is none."""
+    try:
+        gdb.execute("continue" if runs else "run", to_string=True)
+    except gdb.error as error:
+        return str(error)
+    if gdb.selected_inferior().pid == 0:
+        return "the breakpoint is not reached"
+    return None
+
+
+def put(run):
+    gdb.execute("delete", to_string=True)
+    placed, failed = 0, "there is no breakpoint"
+    for place in run["breaks"]:
+        try:
+            gdb.execute("break " + place, to_string=True)
+            placed += 1
+        except gdb.error as error:
+            failed = str(error)
+    trouble, runs = "the program was not started", 0
+    for action in run["actions"]:
+        if action is None:
+            if runs == 0 or trouble is None:
+                trouble = stand(runs) if placed else failed
+            runs += 1
+        elif trouble is not None:
+            answer = kind("not-reached", trouble)
+            emit({"answer": answer, "expected": answer, "printed": ""})
+        else:
+            expression, expected = action
+            emit({
+                "answer": ask(expression), "expected": None if expected is None else ask(expected), "printed": printed(expression),
+            })
+    if gdb.selected_inferior().pid != 0:
+        gdb.execute("kill", to_string=True)
+
+
+prepare()
+for setting in SETTINGS:
+    gdb.execute(setting, to_string=True)
+for run in json.loads(os.environ["TRUELINE_QUESTIONS"]):
+    put(run)
+    OUT.flush()
+OUT.flush()
+os._exit(0)
