@@ -41,6 +41,11 @@ bench: build
 	$(CARGO) build --release --locked -p trueline-trace -p trueline-mutate -p trueline-repair --examples
 	bench/run figures --runs $(RUNS)
 
+# The campaign behind the ledger, resumable; most of its time goes to triage. ARGS="--cc gcc-15,clang-21" for the releases before.
+.PHONY: ledger-hunt
+ledger-hunt: build
+	bench/run ledger-hunt $(ARGS)
+
 # Isolation on the known bugs of gcc 12: hours at the full budget, resumable. ARGS="--budget 60 --seeds 1" for a look.
 .PHONY: bench-isolate
 bench-isolate: deps
