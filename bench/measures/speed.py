@@ -16,6 +16,8 @@ options.add_argument("--cc", default="gcc-16,clang-22")
 options.add_argument("--seed", type=int, default=9000)
 options.add_argument("--rounds", type=int, default=1)
 options.add_argument("--rust", action="store_true", help="rustc and programs in Rust")
+options.add_argument("--victims", choices=["all", "residents"], default="residents", help="whom --kills may kill")
+options.add_argument("--weave", help="the example `weave` of the crate generate, where it is built already")
 options.add_argument("--kills", type=int, default=0)
 args = options.parse_args()
 LEVELS = ["-O0", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Og", "-Ofast"]
@@ -56,7 +58,7 @@ def hunt(trueline, work, extra, environment=None):
 def plain(work):
     """CPU seconds of the drivers that compile and link every program at every level, and how many runs that were."""
     kind, extension = ("rust", "rs") if args.rust else ("c", "c")
-    weave = _common.example("generate", "weave")
+    weave = args.weave or _common.example("generate", "weave")
     sources = os.path.join(work, "sources")
     subprocess.run([weave, str(args.seed), kind, str(args.programs), sources], check=True)
     total, runs = 0.0, 0
@@ -73,19 +75,27 @@ def plain(work):
     return total, runs
 
 
+def verdicts(events):
+    """For each unit that was done its steps and what was found in it."""
+    name = lambda e: (e["program"], json.dumps(e["compiler"], sort_keys=True), e["opt"])
+    return {name(e): [e["steps"], e["findings"], e["repeated"]] for e in events if e["event"] == "unit-done"}
+
+
 def kill_at_random(trueline, work):
     """Kills descendants of a hunt, residents and compilers alike."""
     random.seed(args.seed)
     database = os.path.join(work, "killed.db")
-    killed, hunts, events = 0, 0, []
+    killed = 0
     command = [trueline, "hunt", "--cc", args.cc, "--seeds", f"{args.seed}..{args.seed + args.programs}", "--jobs", "2",
                "--confirm", "none", "--no-report", "--json", "--db", database]
     undisturbed = hunt(trueline, work, ["--confirm", "none"])[0]
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
     while process.poll() is None and killed < args.kills:
         time.sleep(random.uniform(0.01, 0.06))
-        children = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(process.pid)], capture_output=True, text=True).stdout
+        children = subprocess.run(["ps", "-o", "pid=,etimes=", "--ppid", str(process.pid)], capture_output=True, text=True).stdout
         found = [line.split() for line in children.splitlines()]
+        # Compilations of these programs take less than a second: whoever is older stays.
+        found = [(pid, age) for pid, age in found if args.victims == "all" or int(age) >= 1]
         if found:
             pid, _ = random.choice(found)
             try:
@@ -101,10 +111,13 @@ def kill_at_random(trueline, work):
 with tempfile.TemporaryDirectory() as work:
     if args.kills:
         killed, undisturbed, disturbed, code = kill_at_random(args.trueline, work)
-        totals = [events[-1]["totals"] for events in (undisturbed, disturbed)]
-        print(f"{killed} kills, exit code {code}")
-        for name, t in zip(("undisturbed", "disturbed"), totals):
-            print(f"{name:12} {json.dumps(t)}")
+        print(f"{killed} children killed, exit code {code}")
+        for name, events in (("undisturbed", undisturbed), ("disturbed", disturbed)):
+            print(f"{name:12} {json.dumps(events[-1]['counts'])}")
+        done, left = verdicts(undisturbed), verdicts(disturbed)
+        # A unit is tried twice; one whose compilers were killed both times has failed, and has no verdict.
+        wrong = [unit for unit in left if done.get(unit) != left[unit]]
+        print(f"{len(done)} units undisturbed, {len(left)} disturbed; {len(wrong)} of these with another verdict")
         raise SystemExit
     cost, runs = plain(work)
     print(f"plain drivers: {runs} compilations and links, {cost:.2f} CPU-s, {1000 * cost / runs:.1f} ms each", flush=True)

@@ -207,7 +207,7 @@ impl Compiler {
         };
         self.judge(&half, &outcome)?;
         let linked = match link::recipe(self, request, &half.output) {
-            Some(recipe) => Some(recipe.job(&half.output, &request.output, request.limits.clone()).run()?),
+            Some(recipe) => Some(recipe.run(&half.output, &request.output, &request.limits)?),
             None => None,
         };
         // Nobody needs it any more; a directory that is removed later takes it along if this fails.

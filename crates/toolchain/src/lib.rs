@@ -24,6 +24,7 @@ mod scratch;
 mod script;
 mod session;
 mod shell;
+mod slim;
 mod tool;
 mod usage;
 

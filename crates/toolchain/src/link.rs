@@ -1,14 +1,16 @@
 //! Linking without the driver. A driver does nothing for a link but put one command together, and a clang that starts
 //! only for this costs a quarter of compiling a small program. So the command is asked for once per compiler and set of
-//! flags (`-###`) and the linker run with it from then on; what comes out is the same file.
+//! flags (`-###`) and the linker run with it from then on. It gets as much of the C library as the program calls (`slim`);
+//! what comes out is the same file but for the order of the names in `.dynstr`.
 //!
 //! Absent on purpose: link-time optimization, wrappers around a compiler (a script may do as it likes with a link; those of
 //! private roots are known), and flags that name files after the output. All these link through their driver.
 
 use crate::compile::CompileRequest;
 use crate::script::Script;
+use crate::slim::{Reduced, Surroundings};
 use crate::tool::{Compiler, Launcher};
-use crate::{Job, JobError, Limits};
+use crate::{Job, JobError, Limits, Outcome};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io::Read;
@@ -30,6 +32,8 @@ const MOST: usize = 4096;
 pub(crate) struct Recipe {
     linker: PathBuf,
     words: Vec<LinkWord>,
+    /// What the linker gets besides the object, where a reduced C library would do.
+    surroundings: Option<Surroundings>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -65,9 +69,24 @@ pub(crate) fn recipe(compiler: &Compiler, request: &CompileRequest, object: &Pat
 
 impl Recipe {
     /// The linker at work.
-    pub(crate) fn job(&self, object: &Path, output: &Path, limits: Limits) -> Job {
-        let start = Job::new(&self.linker).limits(limits).kept();
+    pub(crate) fn run(&self, object: &Path, output: &Path, limits: &Limits) -> Result<Outcome, JobError> {
+        if let Some(surroundings) = &self.surroundings
+            && let Some(library) =
+                surroundings.library_for(&self.linker, object, |output, library| self.job(object, output, limits, library))
+        {
+            let outcome = self.job(object, output, limits, Some(&library)).run()?;
+            if outcome.success() {
+                return Ok(outcome);
+            }
+        }
+        self.job(object, output, limits, None).run()
+    }
+
+    fn job(&self, object: &Path, output: &Path, limits: &Limits, library: Option<&Reduced>) -> Job {
+        let start = Job::new(&self.linker).limits(limits.clone()).kept();
+        let start = library.into_iter().filter_map(Reduced::flags).fold(start, Job::arg);
         self.words.iter().fold(start, |job, word| match word {
+            LinkWord::Plain(text) if text == "-lc" && library.is_some() => job.args(library.map(Reduced::path)),
             LinkWord::Plain(text) => job.arg(text),
             LinkWord::Object => job.arg(object),
             LinkWord::Output => job.arg(output),
@@ -91,7 +110,7 @@ impl Recipe {
             }
         }
         let count = |wanted: &LinkWord| words.iter().filter(|word| *word == wanted).count();
-        (count(&LinkWord::Object) == 1 && count(&LinkWord::Output) == 1).then_some(Self { linker, words })
+        (count(&LinkWord::Object) == 1 && count(&LinkWord::Output) == 1).then_some(Self { linker, words, surroundings: None })
     }
 }
 
@@ -107,6 +126,13 @@ fn learn(compiler: &Compiler, flags: &[String], object: &Path, output: &Path) ->
         }
         recipe.linker = PathBuf::from(name.trim());
     }
+    let words = recipe.words.iter().map(|word| match word {
+        LinkWord::Plain(text) => text.as_str(),
+        // What is read of it is read for every object; the flag before the other takes a word.
+        LinkWord::Object => "--as-needed",
+        LinkWord::Output => "",
+    });
+    recipe.surroundings = Surroundings::read(words);
     Ok(Some(recipe))
 }
 
@@ -146,13 +172,26 @@ pub(crate) fn is_driver(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slim::is_same_program;
     use crate::{Scratch, find_compiler};
     use trueline_model::{Language, OptLevel};
+
+    /// Whether an object is linked with a reduced C library.
+    fn is_slim(compiler: &Compiler, request: &CompileRequest) -> bool {
+        let object = request.output.with_extension("o");
+        let half = CompileRequest { output: object.clone(), ..request.clone() }.flags(["-c"]);
+        compiler.compile(&half).unwrap();
+        let recipe = recipe(compiler, request, &object).unwrap();
+        let link = |output: &Path, library: Option<&Reduced>| recipe.job(&object, output, &Limits::default(), library);
+        let is_slim = recipe.surroundings.as_ref().is_some_and(|s| s.library_for(&recipe.linker, &object, link).is_some());
+        std::fs::remove_file(object).unwrap();
+        is_slim
+    }
 
     const PROGRAM: &str = "#include <stdio.h>\nint main(int argc, char **argv) { return printf(\"%d\\n\", argc); }\n";
 
     #[test]
-    fn what_the_linker_makes_is_byte_for_byte_what_the_driver_makes() {
+    fn what_the_linker_makes_is_what_the_driver_makes_but_for_the_order_of_names() {
         for name in ["gcc-12", "clang-16", "gcc", "clang"] {
             let Ok(compiler) = find_compiler(name) else {
                 println!("skipped: no {name}");
@@ -162,13 +201,15 @@ mod tests {
             {
                 let scratch = Scratch::new().unwrap();
                 let source = scratch.write("a.c", PROGRAM).unwrap();
-                let request = CompileRequest::new(source, Language::C, opt, scratch.join("a")).flags(flags);
+                let request = CompileRequest::new(source, Language::C, opt, scratch.join("a")).flags(flags.clone());
                 assert!(is_direct(&compiler, &request), "{name}");
                 let build = compiler.compile(&request).unwrap();
                 assert!(known(&key(&compiler, &request)).unwrap(), "{name} links through its driver");
                 let direct = std::fs::read(&build.binary).unwrap();
                 assert!(compiler.compile_job(&request).unwrap().run().unwrap().success());
-                assert!(direct == std::fs::read(&build.binary).unwrap(), "{name} {opt}");
+                let driven = std::fs::read(&build.binary).unwrap();
+                assert!(is_same_program(&direct, &driven), "{name} {opt}");
+                assert!(is_slim(&compiler, &request) || !flags.is_empty(), "{name} {opt}");
                 let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
                 assert_eq!(left.len(), 2, "{left:?}");
             }
