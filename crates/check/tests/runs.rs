@@ -77,6 +77,37 @@ fn what_differs_between_two_runs_at_o0_is_left_out_and_said() {
     }
 }
 
+/// A hash whose seed is the address of a local variable, as Lua's is.
+const SEEDED: &str = r"
+#include <stdint.h>
+volatile int sink;
+__attribute__((noinline)) static void odd(int n) {
+  sink += n;
+}
+__attribute__((noinline)) static void even(int n) {
+  sink -= n;
+}
+int main(void) {
+  int local = 3;
+  uintptr_t seed = (uintptr_t)&local / 16;
+  if (seed & 1)
+    odd(local);
+  else
+    even(local);
+  return 0;
+}
+";
+
+#[test]
+fn what_hangs_on_an_address_of_the_stack_is_left_out_and_said() {
+    for cc in ["gcc-12", "clang-16"] {
+        let Some(run) = check(cc, SEEDED, &[]) else { continue };
+        let run = run.unwrap();
+        assert!(matches!(run.notes[..], [Note::Unsteady { lines: 2.., scalars: 1.. }]), "{cc}: {:?}", run.notes);
+        assert_eq!(run.violations, [], "{cc}");
+    }
+}
+
 #[test]
 fn a_trace_in_which_no_line_of_the_user_was_seen_is_no_clean_result() {
     // The program leaves before main, where no debugger steps.

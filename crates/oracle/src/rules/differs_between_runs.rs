@@ -1,5 +1,5 @@
 //! The -O0 build was run twice. What its own two runs do not agree on depends on more than the program: the clock, a process number,
-//! the order of threads. Nothing follows from a third run being different again.
+//! the order of threads, an address on the stack. Nothing follows from a third run being different again.
 
 use super::Rule;
 use crate::case::{Candidate, Case};
@@ -7,7 +7,15 @@ use trueline_model::Invariant;
 
 pub(super) const RULE: Rule = Rule {
     name: "differs-between-runs",
-    invariants: &[Invariant::Line, Invariant::Backtrace, Invariant::Scope, Invariant::Parameter, Invariant::Value, Invariant::Stale],
+    invariants: &[
+        Invariant::Line,
+        Invariant::Backtrace,
+        Invariant::Scope,
+        Invariant::Parameter,
+        Invariant::Value,
+        Invariant::Stale,
+        Invariant::Breakpoint,
+    ],
     reason: "two runs at -O0 differ here too",
     drop,
 };
