@@ -32,7 +32,7 @@ pub use facts::{Facts, FunctionExtent, LineRow, LocationFact, Scope, ScopeKind};
 pub use libraries::{LoadedLibrary, loaded_libraries, spans as library_spans};
 pub use moments::{CallNote, Moment, MomentPlan, Moments, record_moments};
 pub use places::places;
-pub use session::{Answer, Expression, Halt, NotUnderstood, Session};
+pub use session::{Answer, Backtrace, BreakOn, Expression, Gait, Halt, NotUnderstood, Session, StackFrame};
 
 use crate::{Engine, TraceError, TraceRequest, TraceSummary};
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! One module per command; the folder listing is the command list.
 
 mod check;
+mod debug;
 mod doctor;
 mod hunt;
 mod isolate;
@@ -33,6 +34,7 @@ pub enum Command {
     Mutate(mutate::Args),
     Same(same::Args),
     Suite(suite::Args),
+    Debug(Box<debug::Args>),
     Triage(Box<triage::Args>),
     Reduce(Box<reduce::Args>),
     Passes(passes::Args),
@@ -57,6 +59,7 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Mutate(args) => mutate::run(args),
         Command::Same(args) => same::run(args),
         Command::Suite(args) => suite::run(args),
+        Command::Debug(args) => debug::run(*args),
         Command::Hunt(args) => hunt::run(*args),
         Command::Merge(args) => merge::run(args),
         Command::Report(args) => report::run(args),

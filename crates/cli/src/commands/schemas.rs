@@ -3,7 +3,7 @@
 //! `docs/schemas/` holds them as they are now; a test compares. A change that readers notice is a new version of the
 //! document (`trueline.check/2`), and the file of the old one stays.
 
-use super::{check, doctor, hunt, isolate, ledger, merge, mutate, passes, reduce, repair, report, same, suite, toolchains, triage};
+use super::{check, debug, doctor, hunt, isolate, ledger, merge, mutate, passes, reduce, repair, report, same, suite, toolchains, triage};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use trueline_model::{Step, TraceHeader};
@@ -44,6 +44,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         ("baseline", named::<check::BaselineDocument>(read(), "trueline.baseline/1")),
         ("check", named::<check::Document<'_>>(printed(), "trueline.check/2")),
+        ("debug", named::<debug::Document<'_>>(printed(), "trueline.debug/1")),
         ("doctor", named::<doctor::Document<'_>>(printed(), "trueline.doctor/1")),
         ("hunt", named::<hunt::progress::HuntLine<'_>>(printed(), "trueline.hunt/2")),
         ("isolate", named::<isolate::Document<'_>>(printed(), "trueline.isolate/1")),

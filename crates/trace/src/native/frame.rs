@@ -93,6 +93,12 @@ impl Machine<'_> {
         Some(Frame { registers, pc, lookup, function, cfa: OnceCell::new(), caller: OnceCell::new() })
     }
 
+    /// The link-time address that a frame returns to, whatever code is there.
+    pub fn return_address(&self, frame: &Frame) -> Option<u64> {
+        let cfa = self.cfa(frame)?;
+        self.read_u64(cfa.wrapping_sub(8)).map(|pc| pc.wrapping_sub(self.bias))
+    }
+
     fn read_u64(&self, address: u64) -> Option<u64> {
         let mut bytes = [0u8; 8];
         self.memory.read(address, &mut bytes).then(|| u64::from_le_bytes(bytes))

@@ -1,13 +1,17 @@
-//! A run that is stopped where somebody wants to look: breakpoints, and values of expressions in C.
+//! A run that is stopped where somebody wants to look: breakpoints, steps, frames, and values of expressions in C.
 //!
-//! Deliberately absent: stepping (the tracer's), and anything that changes the program.
+//! Deliberately absent: anything that changes the program, and frames further out as a place to look from.
 
 mod evaluate;
 mod expression;
 mod number;
 mod typed;
+mod view;
+mod walk;
 
 pub use expression::{Expression, NotUnderstood};
+pub use view::{Backtrace, StackFrame};
+pub use walk::Gait;
 
 use super::eval::{Fault, Machine};
 use super::frame::{Frame, Registers};
@@ -19,17 +23,31 @@ use super::watch::{View, Windows};
 use crate::{TraceError, TraceRequest};
 use evaluate::{Evaluator, Stray};
 use std::fmt;
+use std::sync::Arc;
 use trueline_dwarf::{Module as Tables, Wanted};
 use trueline_machine::inferior::{Event, Inferior};
-use trueline_model::{LineKey, Policy};
+use trueline_model::{FileName, Line, LineKey, Policy};
 
 /// Why a run stands still, or that it is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
     /// At a breakpoint, by its link-time address.
     At(u64),
+    /// After a step, by the link-time address.
+    Stepped(u64),
     /// The program ended, in these words.
     Ended(String),
+}
+
+/// What a breakpoint is set on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BreakOn {
+    /// A line of a file by its base name, or of the one that main is in.
+    Line(Option<String>, Line),
+    /// A function and its inlined copies.
+    Function(String),
+    /// A link-time address.
+    Address(u64),
 }
 
 /// What a debugger answers when it is asked for a value.
@@ -51,11 +69,13 @@ pub enum Answer {
 
 /// A program that runs from one breakpoint to the next.
 pub struct Session {
-    module: Module,
+    module: Arc<Module>,
     inferior: Inferior,
     windows: Windows,
     policy: Policy,
     sites: Vec<Site>,
+    /// Inlined calls that begin where the program stands and are not entered yet.
+    hidden: usize,
 }
 
 impl fmt::Debug for Session {
@@ -66,7 +86,7 @@ impl fmt::Debug for Session {
 
 impl Session {
     /// Reads a binary with the types that its pointers lead to; the result serves any number of sessions.
-    pub fn read(request: &TraceRequest) -> Result<std::sync::Arc<Tables>, TraceError> {
+    pub fn read(request: &TraceRequest) -> Result<Arc<Tables>, TraceError> {
         Ok(Tables::load(&request.binary, Wanted::Everything, &request.search)?)
     }
 
@@ -77,7 +97,7 @@ impl Session {
         inferior.permit(request.launch.allowed, request.follow);
         libraries::follow(&mut inferior, &module)?;
         let windows = Windows::new(&module, inferior.bias());
-        Ok(Self { module, inferior, windows, policy: request.policy, sites: Vec::new() })
+        Ok(Self { module: Arc::new(module), inferior, windows, policy: request.policy, sites: Vec::new(), hidden: 0 })
     }
 
     /// Sets breakpoints on a line where the policy's debugger would; how many there are.
@@ -101,21 +121,42 @@ impl Session {
         Ok(addresses.len())
     }
 
+    /// Sets breakpoints; their link-time addresses.
+    pub fn break_on(&mut self, what: &BreakOn) -> Result<Vec<u64>, TraceError> {
+        let found = sites_on(&self.module, self.policy, what);
+        let addresses = found.iter().map(|s| s.pc).collect();
+        self.insert(found)?;
+        Ok(addresses)
+    }
+
+    /// Where breakpoints would go in a program that does not run yet.
+    pub fn would_break(request: &TraceRequest, what: &BreakOn) -> Result<Vec<u64>, TraceError> {
+        let module = Module::of(request)?;
+        Ok(sites_on(&module, request.policy, what).iter().map(|s| s.pc).collect())
+    }
+
     /// Runs to the next breakpoint or to the end.
     pub fn go_on(&mut self) -> Result<Halt, TraceError> {
         loop {
-            let event = self.inferior.resume().map_err(|e| self.inferior.why(TraceError::from(e)))?;
-            return Ok(Halt::Ended(match event {
-                Event::Stepped => continue,
-                Event::Breakpoint(at) => return Ok(Halt::At(at.wrapping_sub(self.inferior.bias()))),
-                Event::Exited(code) => format!("exited with code {code}"),
-                Event::Killed { signal, .. } => format!("ended by signal {signal}"),
-                Event::TimedOut => "did not finish within its time".into(),
-                Event::NotAllowed(_) => "did something it is not allowed to".into(),
-                Event::Replaced => "was replaced by another program".into(),
-                Event::OwnTrap => "raised SIGTRAP".into(),
-            }));
+            match self.inferior.resume().map_err(|e| self.inferior.why(TraceError::from(e)))? {
+                Event::Stepped => {}
+                Event::Breakpoint(at) => {
+                    let pc = at.wrapping_sub(self.inferior.bias());
+                    self.hidden = self.hidden_at(pc);
+                    return Ok(Halt::At(pc));
+                }
+                event => return Ok(Halt::Ended(spell_end(event))),
+            }
         }
+    }
+
+    /// The link-time address that the program stands at.
+    fn pc(&self) -> u64 {
+        self.inferior.regs().rip.wrapping_sub(self.inferior.bias())
+    }
+
+    fn is_breakpoint(&self, pc: u64) -> bool {
+        self.sites.iter().any(|s| s.pc == pc)
     }
 
     /// Reads an expression; names of the program's types make casts.
@@ -128,9 +169,9 @@ impl Session {
     pub fn look(&mut self, expression: &Expression) -> Answer {
         let bias = self.inferior.bias();
         let registers = Registers::new(self.inferior.regs());
-        let pc = self.inferior.regs().rip.wrapping_sub(bias);
+        let pc = self.pc();
         let Some(function) = self.module.function_at(pc) else { return Answer::NotInScope };
-        let hidden = self.hidden_at(pc);
+        let hidden = self.hidden;
         let view = View::new(&self.inferior, &mut self.windows);
         let machine = Machine { module: &self.module, bias, memory: &view };
         let frame = Frame::innermost(registers, pc, function);
@@ -155,5 +196,34 @@ impl Session {
         let asked: Vec<_> = self.sites.iter().filter(|s| s.pc == pc).filter_map(|s| s.block).collect();
         let begins = |b: &trueline_dwarf::BlockId| self.module.block(*b).entry() == pc && !asked.contains(b);
         inlined_at(&self.module, pc).iter().take_while(|b| begins(b)).count()
+    }
+}
+
+fn sites_on(module: &Module, policy: Policy, what: &BreakOn) -> Vec<Site> {
+    match what {
+        BreakOn::Line(Some(file), line) => {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            sites_of(module, policy, &LineKey { file: FileName::new(name), line: *line })
+        }
+        BreakOn::Line(None, line) => {
+            let main = module.main().map(|m| module.function(m));
+            let file = main.and_then(|m| m.decl_file).map(|f| FileName::new(module.file(f).base()));
+            file.map_or_else(Vec::new, |file| sites_of(module, policy, &LineKey { file, line: *line }))
+        }
+        BreakOn::Function(name) => sites_in(module, policy, name),
+        BreakOn::Address(pc) => vec![Site { pc: *pc, block: None }],
+    }
+}
+
+/// How a program ended, as the rest of a sentence.
+fn spell_end(event: Event) -> String {
+    match event {
+        Event::Exited(code) => format!("exited with code {code}"),
+        Event::Killed { signal, .. } => format!("was ended by signal {signal}"),
+        Event::TimedOut => "did not finish within its time".into(),
+        Event::NotAllowed(_) => "did something it is not allowed to".into(),
+        Event::Replaced => "was replaced by another program".into(),
+        Event::OwnTrap => "raised SIGTRAP".into(),
+        Event::Breakpoint(_) | Event::Stepped => "stopped".into(),
     }
 }

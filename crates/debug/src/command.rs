@@ -1,0 +1,118 @@
+//! Commands as people type them: gdb's words and their short forms.
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Stop there.
+    Break(Place),
+    /// Start the program.
+    Run,
+    /// On to the next breakpoint.
+    Continue,
+    /// To the next line, into calls.
+    Step(u32),
+    /// To the next line, over calls.
+    Next(u32),
+    /// Out of the function.
+    Finish,
+    /// The frames.
+    Backtrace,
+    /// The local variables.
+    Locals,
+    /// The parameters.
+    Args,
+    /// The value of an expression.
+    Print(String),
+    /// The end.
+    Quit,
+}
+
+/// Where to stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a file, or of the one that main is in.
+    Line(Option<String>, u32),
+    /// A function.
+    Function(String),
+    /// An address, as the file has it.
+    Address(u64),
+}
+
+/// Reads a line; nothing for an empty one or a comment.
+pub fn parse(line: &str) -> Result<Option<Command>, String> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let (word, rest) = line.split_once(char::is_whitespace).map_or((line, ""), |(word, rest)| (word, rest.trim()));
+    let count = |rest: &str| match rest {
+        "" => Ok(1),
+        text => text.parse::<u32>().map_err(|_| format!("`{text}` is no number of steps")),
+    };
+    let bare = |command: Command| match rest {
+        "" => Ok(command),
+        rest => Err(format!("`{word}` takes nothing behind it, not `{rest}`")),
+    };
+    Ok(Some(match word {
+        "break" | "b" => Command::Break(place(rest)?),
+        "run" | "r" => bare(Command::Run)?,
+        "continue" | "c" => bare(Command::Continue)?,
+        "step" | "s" => Command::Step(count(rest)?),
+        "next" | "n" => Command::Next(count(rest)?),
+        "finish" | "fin" => bare(Command::Finish)?,
+        "backtrace" | "bt" | "where" => bare(Command::Backtrace)?,
+        "info" | "i" => match rest {
+            "locals" | "lo" => Command::Locals,
+            "args" | "ar" => Command::Args,
+            _ => return Err("`info` shows `locals` or `args`".to_owned()),
+        },
+        "print" | "p" if !rest.is_empty() => Command::Print(rest.to_owned()),
+        "quit" | "q" | "exit" => bare(Command::Quit)?,
+        _ => return Err(format!("`{line}` is not understood; use break, run, continue, step, next, finish, bt, info, print, quit")),
+    }))
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    let number = |text: &str| text.parse::<u32>().ok().filter(|&n| n > 0);
+    if let Some(address) = text.strip_prefix('*') {
+        let digits = address.trim().strip_prefix("0x").unwrap_or(address.trim());
+        return u64::from_str_radix(digits, 16).map(Place::Address).map_err(|_| format!("`{text}` is no address: write *0x1139"));
+    }
+    if let Some((file, line)) = text.rsplit_once(':')
+        && let Some(line) = number(line)
+    {
+        return Ok(Place::Line(Some(file.to_owned()), line));
+    }
+    match (text, number(text)) {
+        ("", _) => Err("`break` needs FILE:LINE, LINE, a function or *ADDRESS".to_owned()),
+        (_, Some(line)) => Ok(Place::Line(None, line)),
+        _ => Ok(Place::Function(text.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_lines_functions_and_addresses() {
+        let read = |text: &str| match parse(text) {
+            Ok(Some(Command::Break(place))) => place,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(read("b list.c:12"), Place::Line(Some("list.c".into()), 12));
+        assert_eq!(read("break 7"), Place::Line(None, 7));
+        assert_eq!(read("break ns::insert"), Place::Function("ns::insert".into()));
+        assert_eq!(read("b *0x1139"), Place::Address(0x1139));
+    }
+
+    #[test]
+    fn short_forms_comments_and_mistakes() {
+        assert_eq!(parse("  # nothing"), Ok(None));
+        assert_eq!(parse("n 3"), Ok(Some(Command::Next(3))));
+        assert_eq!(parse("p *list->next"), Ok(Some(Command::Print("*list->next".into()))));
+        for wrong in ["fly", "info registers", "print", "step far", "break", "run fast"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
