@@ -30,11 +30,13 @@ pub(crate) type Pair = (Said, Said);
 impl Asker {
     /// Finds an engine.
     pub fn find(kind: EngineKind) -> Result<Self, SuiteError> {
-        match kind {
-            EngineKind::Native => Ok(Self::Native(Policy::Gdb)),
-            EngineKind::Gdb => Ok(Self::Gdb(find_tool(ToolKind::Gdb, None)?)),
-            other => Err(SuiteError::NoEngine(other)),
+        if kind == EngineKind::Native {
+            return Ok(Self::Native(Policy::Gdb));
         }
+        if kind == EngineKind::Gdb {
+            return Ok(Self::Gdb(find_tool(ToolKind::Gdb, None)?));
+        }
+        Err(SuiteError::NoEngine(kind))
     }
 
     /// Its name.
