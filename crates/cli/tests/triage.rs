@@ -27,7 +27,7 @@ fn merged_returns_come_out_as_an_enabling_pass_and_as_a_known_bug() {
     assert_eq!(finding["pass"]["role"], "enabling", "{document:#}");
     assert_eq!(finding["pass"]["name"], "tree-profile_estimate");
     assert_eq!(finding["fingerprint"]["gcc 12.2.0"], "tree-profile_estimate");
-    assert_eq!(finding["known"]["id"], "gcc-merged-return-o2");
+    assert_eq!(finding["known"]["id"], "gcc-merged-return");
     assert!(finding["pass"]["without"].as_str().unwrap().contains("-fdisable-tree-profile_estimate"));
     assert!(finding["pass"]["compilations"].as_u64().unwrap() <= 80);
 }
@@ -97,7 +97,7 @@ fn a_clang_bisection_names_the_guilty_execution_within_its_budget() {
     let executions = pass["of"].as_f64().unwrap();
     assert!(pass["compilations"].as_f64().unwrap() <= 2.0 * executions.log2() + 4.0, "{pass:#}");
     assert!(pass["with"].as_str().unwrap().contains("-opt-bisect-limit="));
-    assert_eq!(finding["known"]["id"], "clang-narrow-parameter");
+    assert!(finding["known"].is_null(), "the pass alone names no bug");
 }
 
 #[test]

@@ -186,7 +186,8 @@ impl Explainer<'_> {
                 explained.verdict = verdict(&explained.readings);
             }
         }
-        explained.known = self.known.matching(&explained.case.fault, &explained.case.program, &vector).cloned();
+        let FindingCase { fault, program, .. } = &explained.case;
+        explained.known = self.known.matching(fault, program, &vector, explained.dwarf.as_deref()).cloned();
         explained.update = attribution.as_ref().and_then(|a| update::watch(&explained.case, a));
         explained.attribution = attribution;
         explained.fingerprint = vector;

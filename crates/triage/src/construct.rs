@@ -25,6 +25,9 @@ pub struct Construct {
     /// How the value that is shown relates to those that -O0 allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueShown>,
+    /// Operators that the variable's location has, in this order and with others between them: `convert`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub location: Vec<String>,
     /// A text that the message of a crash contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -65,9 +68,11 @@ impl Construct {
     }
 
     /// Whether a fault of a program looks like this.
-    pub fn fits(&self, fault: &Fault, program: &Program) -> bool {
+    pub fn fits(&self, fault: &Fault, program: &Program, location: Option<&str>) -> bool {
         match fault {
-            Fault::Violation(violation) => self.message.is_none() && self.fits_violation(violation, program),
+            Fault::Violation(violation) => {
+                self.message.is_none() && self.fits_violation(violation, program) && self.fits_location(location)
+            }
             Fault::Crash { message } => self.is_of_crash() && self.message.as_ref().is_some_and(|part| message.contains(part)),
             Fault::Hang { .. } | Fault::WrongCode { .. } | Fault::Explosion { .. } => self.is_empty(),
         }
@@ -75,6 +80,11 @@ impl Construct {
 
     fn is_of_crash(&self) -> bool {
         Self { message: None, ..self.clone() }.is_empty()
+    }
+
+    fn fits_location(&self, location: Option<&str>) -> bool {
+        let mut said = location.into_iter().flat_map(words);
+        self.location.iter().all(|wanted| said.any(|word| word.trim_start_matches("DW_OP_") == wanted))
     }
 
     fn fits_violation(&self, violation: &Violation, program: &Program) -> bool {

@@ -1,9 +1,11 @@
-//! Known bugs: what was triaged before, one TOML file each, shipped in `known/` beside this crate's sources and growable by
-//! users.
+//! Known bugs: what was triaged before, one TOML file each, shipped and growable by users. The ledger's entries have theirs
+//! beside their reports (`ledger/NAME/known*.toml`); `known/` beside this crate's sources has those without an entry.
 //!
 //! A known bug lists the versions it was judged with. A finding matches when at least one version is common to both,
 //! every common version says the same, and at least one of those names a pass: versions that only one side has say
 //! nothing either way. A pass alone is behind many bugs, so that the finding must look like the bug, too (its construct).
+//! A bug whose construct names the operators of the location is known by these, whichever pass wrote them: it may do
+//! without versions.
 
 use crate::construct::Construct;
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trueline_model::{Fault, Fingerprint, FingerprintEntry, PassName, Program};
 
-/// The files of `known/`, each with its path; the build script lists them.
+/// The files that ship, each with its path; the build script lists them.
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/known.rs"));
 
 /// One known bug as its file has it.
@@ -26,7 +28,8 @@ pub struct KnownBug {
     pub url: Option<String>,
     /// The invariant it breaks (or `crash`, `hang`, `wrong-code`).
     pub invariant: String,
-    /// Version to pass, or `absent`, `unattributed`, `unbuildable`.
+    /// Version to pass, or `absent`, `unattributed`, `unbuildable`; none when the location alone tells.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fingerprint: BTreeMap<String, String>,
     /// What it looks like in a program; only a hang or wrong code may do without.
     #[serde(default, skip_serializing_if = "Construct::is_empty")]
@@ -87,10 +90,11 @@ impl KnownBugs {
         self.bugs.extend(other.bugs);
     }
 
-    /// The known bug that a finding is, if any.
-    pub fn matching(&self, fault: &Fault, program: &Program, fingerprint: &Fingerprint) -> Option<&KnownBug> {
-        let is_it = |bug: &&KnownBug| bug.invariant == fault.kind() && bug.construct.fits(fault, program) && agrees(bug, fingerprint);
-        self.bugs.iter().find(is_it)
+    /// The known bug that a finding is, if any; `location` is what the debug information says of the variable there, if it was
+    /// looked at.
+    pub fn matching(&self, fault: &Fault, program: &Program, fingerprint: &Fingerprint, location: Option<&str>) -> Option<&KnownBug> {
+        let fits = |bug: &KnownBug| bug.invariant == fault.kind() && bug.construct.fits(fault, program, location);
+        self.bugs.iter().find(|bug| fits(bug) && agrees(bug, fingerprint))
     }
 }
 
@@ -101,13 +105,19 @@ impl KnownBug {
         let bug: Self = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
         if bug.construct.is_empty() && !matches!(bug.invariant.as_str(), "hang" | "wrong-code") {
             let advice = "it names a pass, which may be behind other bugs; add a [construct] with what the finding looks like";
-            return Err(bad(format!("{advice} (statement, repeated, width, declared, value or message)")));
+            return Err(bad(format!("{advice} (statement, repeated, width, declared, value, location or message)")));
+        }
+        if bug.fingerprint.is_empty() && bug.construct.location.is_empty() {
+            return Err(bad("it names no version; add a [fingerprint], or a location to its [construct]".to_owned()));
         }
         Ok(bug)
     }
 }
 
 fn agrees(bug: &KnownBug, fingerprint: &Fingerprint) -> bool {
+    if bug.fingerprint.is_empty() {
+        return true;
+    }
     let common = bug.fingerprint.iter().filter_map(|(version, text)| Some((text, fingerprint.0.get(version)?)));
     let mut named = false;
     for (text, entry) in common {
@@ -172,21 +182,25 @@ mod tests {
         let program = program("int f(void) {\n  return 1;\n}\n");
         let (line, scope) = (violation("line", 2, ""), violation("scope", 2, ""));
         let same = vector(&[("clang 14", pass("LICMPass")), ("clang 19", FingerprintEntry::Absent)]);
-        assert_eq!(known.matching(&line, &program, &same).map(|b| b.id.as_str()), Some("x"));
-        assert!(known.matching(&scope, &program, &same).is_none());
+        assert_eq!(known.matching(&line, &program, &same, None).map(|b| b.id.as_str()), Some("x"));
+        assert!(known.matching(&scope, &program, &same, None).is_none());
         let other = vector(&[("clang 14", pass("LICMPass")), ("clang 16", pass("LICMPass"))]);
-        assert!(known.matching(&line, &program, &other).is_none());
+        assert!(known.matching(&line, &program, &other, None).is_none());
         let nothing_common = vector(&[("clang 16", FingerprintEntry::Absent)]);
-        assert!(known.matching(&line, &program, &nothing_common).is_none());
+        assert!(known.matching(&line, &program, &nothing_common, None).is_none());
     }
 
     #[test]
     fn another_finding_of_the_same_pass_is_not_taken_for_the_known_one() {
-        let known = KnownBugs::shipped().unwrap();
-        let selection = vector(&[("clang 16.0.6", pass("X86 DAG->DAG Instruction Selection"))]);
+        let known = known(
+            "id = \"narrow\"\ntitle = \"t\"\ninvariant = \"parameter\"\n[fingerprint]\n\"clang 16\" = \"Selection\"\n[construct]\nwidth = \"narrow\"\nvalue = \"low-bits\"\n",
+        )
+        .unwrap();
+        let selection = vector(&[("clang 16", pass("Selection"))]);
         let program = program("static unsigned f(unsigned char p, unsigned q) {\n  return (p & 0x7f) + q;\n}\n");
-        let id = |variable, value| known.matching(&showing("parameter", 2, variable, value), &program, &selection).map(|b| b.id.as_str());
-        assert_eq!(id("p", "13"), Some("clang-narrow-parameter"), "the low bits of 205");
+        let shown = |variable, value| showing("parameter", 2, variable, value);
+        let id = |variable, value| known.matching(&shown(variable, value), &program, &selection, None).map(|b| b.id.as_str());
+        assert_eq!(id("p", "13"), Some("narrow"), "the low bits of 205");
         assert_eq!(id("p", "14"), None, "no low bits of 105, 205 or 5");
         assert_eq!(id("q", "13"), None, "a wide parameter");
     }
@@ -195,8 +209,8 @@ mod tests {
     fn a_return_that_stands_alone_is_not_a_merged_one() {
         let known = KnownBugs::shipped().unwrap();
         let estimate = vector(&[("gcc 12.2.0", pass("tree-profile_estimate"))]);
-        let id = |source: &str, line| known.matching(&violation("line", line, ""), &program(source), &estimate).map(|b| b.id.as_str());
-        assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return g;\n}\n", 5), Some("gcc-merged-return-o2"));
+        let id = |source: &str, line| known.matching(&violation("line", line, ""), &program(source), &estimate, None).map(|b| b.id.as_str());
+        assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return g;\n}\n", 5), Some("gcc-merged-return"));
         assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return a;\n}\n", 5), None);
         assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return g;\n}\n", 4), None);
     }
@@ -208,10 +222,38 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_the_directory_ships() {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("known");
-        let (read, shipped) = (KnownBugs::read(&dir).unwrap(), KnownBugs::shipped().unwrap());
-        assert_eq!(read.bugs, shipped.bugs);
-        assert!(!shipped.bugs.is_empty());
+    fn a_location_that_tells_the_cause_needs_no_version_and_no_pass() {
+        let known = KnownBugs::shipped().unwrap();
+        let fault: Fault = Fault::Violation(
+            serde_json::from_str(r#"{"invariant":"dwarf","file":"a.c","line":2,"function":"f","frames":["f"],"variable":"p"}"#).unwrap(),
+        );
+        let any = vector(&[("clang 99.0.0", pass("SomePass"))]);
+        let id = |location| known.matching(&fault, &program("int f;\n"), &any, location).map(|b| b.id.as_str());
+        assert_eq!(id(Some("breg0 0, convert 0x2b, lit4, shr, stack_value")), Some("llvm-mixed-operand-types"));
+        assert_eq!(id(Some("breg0 0, lit4, shr, stack_value")), None);
+        assert_eq!(id(None), None, "nobody looked at the location");
+    }
+
+    #[test]
+    fn an_entry_without_versions_and_location_is_refused() {
+        let error = known("id = \"x\"\ntitle = \"t\"\ninvariant = \"line\"\n[construct]\nstatement = \"return\"\n").unwrap_err();
+        assert!(error.to_string().contains("[fingerprint]"), "{error}");
+    }
+
+    #[test]
+    fn every_known_file_of_the_ledger_ships_under_its_entrys_name() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let shipped = KnownBugs::shipped().unwrap().bugs;
+        assert!(KnownBugs::read(&root.join("known")).unwrap().bugs.iter().all(|bug| shipped.contains(bug)));
+        let mut seen = 0;
+        for entry in std::fs::read_dir(root.join("../../ledger")).unwrap().flatten() {
+            for bug in std::fs::read_dir(entry.path()).unwrap().flatten().filter(|f| f.file_name().to_string_lossy().starts_with("known")) {
+                let read = KnownBug::parse(&std::fs::read_to_string(bug.path()).unwrap(), &bug.path()).unwrap();
+                assert_eq!(read.id, entry.file_name().to_string_lossy());
+                assert!(shipped.contains(&read), "{} does not ship", bug.path().display());
+                seen += 1;
+            }
+        }
+        assert!(seen >= 3);
     }
 }
