@@ -209,7 +209,8 @@ mod tests {
     fn a_return_that_stands_alone_is_not_a_merged_one() {
         let known = KnownBugs::shipped().unwrap();
         let estimate = vector(&[("gcc 12.2.0", pass("tree-profile_estimate"))]);
-        let id = |source: &str, line| known.matching(&violation("line", line, ""), &program(source), &estimate, None).map(|b| b.id.as_str());
+        let id =
+            |source: &str, line| known.matching(&violation("line", line, ""), &program(source), &estimate, None).map(|b| b.id.as_str());
         assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return g;\n}\n", 5), Some("gcc-merged-return"));
         assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return a;\n}\n", 5), None);
         assert_eq!(id("int f(void) {\n  if (g)\n    return g;\n  a = 0;\n  return g;\n}\n", 4), None);
