@@ -18,6 +18,7 @@ mod parts;
 mod permission;
 mod pipes;
 mod private_root;
+mod recipes;
 mod resident;
 mod running;
 mod scratch;

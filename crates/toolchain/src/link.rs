@@ -7,25 +7,21 @@
 //! private roots are known), and flags that name files after the output. All these link through their driver.
 
 use crate::compile::CompileRequest;
+use crate::recipes::{Recipes, Way};
 use crate::script::Script;
 use crate::slim::{Reduced, Surroundings};
 use crate::tool::{Compiler, Launcher};
 use crate::{Job, JobError, Limits, Outcome};
-use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use trueline_model::CompilerKind;
 
 /// A compiler and all of its flags: drivers add objects for some of them (`-Ofast` brings `crtfastmath.o`).
 type Key = (PathBuf, Vec<String>);
 
 /// What is known of a key; `None` where the driver has to link.
-static RECIPES: LazyLock<Mutex<HashMap<Key, Option<Arc<Recipe>>>>> = LazyLock::new(Mutex::default);
-
-/// As many are remembered: a search through switches asks for more than anybody needs to know for long.
-const MOST: usize = 4096;
+static RECIPES: Recipes<Key, Recipe> = Recipes::new();
 
 /// How a driver links one object.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,17 +50,12 @@ pub(crate) fn is_direct(compiler: &Compiler, request: &CompileRequest) -> bool {
 /// The linker's recipe, learned from the driver with an object that is there; `None` when its answer is not understood.
 pub(crate) fn recipe(compiler: &Compiler, request: &CompileRequest, object: &Path) -> Option<Arc<Recipe>> {
     let key = key(compiler, request);
-    if let Some(known) = RECIPES.lock().get(&key) {
-        return known.clone();
+    if let Some(known) = RECIPES.known(&key) {
+        return known.recipe();
     }
     // A driver that could not be asked is asked again for the next program.
-    let learned = learn(compiler, &key.1, object, &request.output).ok()?.map(Arc::new);
-    let mut recipes = RECIPES.lock();
-    if recipes.len() >= MOST {
-        recipes.clear();
-    }
-    recipes.insert(key, learned.clone());
-    learned
+    let learned = learn(compiler, &key.1, object, &request.output).ok()?;
+    RECIPES.keep(key, learned)
 }
 
 impl Recipe {
@@ -151,7 +142,7 @@ fn key(compiler: &Compiler, request: &CompileRequest) -> Key {
 }
 
 fn known(key: &Key) -> Option<bool> {
-    RECIPES.lock().get(key).map(Option::is_some)
+    RECIPES.known(key).map(|way| matches!(way, Way::Direct(_)))
 }
 
 /// Flags that end before the link, add inputs to compile, or write files named after the output.

@@ -7,13 +7,12 @@
 
 use crate::compile::CompileRequest;
 use crate::link::{is_driver, names_files_or_phases};
+use crate::recipes::Recipes;
 use crate::tool::{Compiler, Launcher};
 use crate::{DebugInfo, Exit, Job, JobError, Limits, Outcome};
-use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use trueline_model::{CompilerKind, Language};
 
 /// What the commands depend on besides the names of the files.
@@ -25,10 +24,7 @@ struct Key {
 }
 
 /// What is known of a key; `None` where the driver has to do it.
-static RECIPES: LazyLock<Mutex<HashMap<Key, Option<Arc<Recipe>>>>> = LazyLock::new(Mutex::default);
-
-/// As many are remembered: a search through switches asks for more than anybody needs to know for long.
-const MOST: usize = 4096;
+static RECIPES: Recipes<Key, Recipe> = Recipes::new();
 
 /// How a driver makes an object.
 #[derive(Debug, PartialEq, Eq)]
@@ -86,21 +82,16 @@ fn recipe(compiler: &Compiler, request: &CompileRequest) -> Option<Arc<Recipe>> 
     flags.extend((request.debug == DebugInfo::Full).then(|| "-g".to_owned()));
     flags.extend(request.flags.iter().cloned());
     let key = Key { compiler: compiler.id.path.clone(), flags, extension: request.source.extension()?.to_owned() };
-    if let Some(known) = RECIPES.lock().get(&key) {
-        return known.clone();
+    if let Some(known) = RECIPES.known(&key) {
+        return known.recipe();
     }
     if !is_driver(&compiler.id.path) {
         return None;
     }
     // A driver that could not be asked is asked again for the next program.
     let asked = compiler.compile_job(request).ok()?.arg("-###").run().ok()?;
-    let learned = Recipe::read(&asked.stderr_text(), request).filter(|_| asked.success()).map(Arc::new);
-    let mut recipes = RECIPES.lock();
-    if recipes.len() >= MOST {
-        recipes.clear();
-    }
-    recipes.insert(key, learned.clone());
-    learned
+    let learned = Recipe::read(&asked.stderr_text(), request).filter(|_| asked.success());
+    RECIPES.keep(key, learned)
 }
 
 impl Recipe {
