@@ -3,8 +3,9 @@
 //! apt does the resolving, the downloading and the verification (signed release file, then checksums)
 //! with state, cache and sources of its own; `dpkg -x` unpacks. The programs that matter become small
 //! shell scripts that start the real ones through the loader and the libraries that came with them, so
-//! that a driver which starts itself or its `cc1` again ends up in the same place. Assembling and linking
-//! is left to the host: the programs must run here.
+//! that a driver which starts itself or its `cc1` again ends up in the same place. A gcc brings the assembler
+//! and the linker of its suite where they are newer than the host's: it writes directives that an older
+//! assembler does not know. Headers and the C library are the host's: the programs must run here.
 //!
 //! Deliberately absent: anything system-wide. Removing the directory removes the toolchain.
 
@@ -23,9 +24,10 @@ const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const SUITES: [&str; 5] = ["trixie", "bookworm", "bullseye", "forky", "sid"];
 /// Package lists older than this are fetched again.
 const LISTS_AGE: Duration = Duration::from_secs(24 * 3600);
-/// Packages that a compiler depends on and we never use: the host assembles and links, and a linker of
-/// another suite would not even load.
-const SKIPPED: [&str; 8] = ["binutils", "libbinutils", "perl", "libperl", "linux-libc-dev", "libc6-dev", "libc-dev-bin", "debconf"];
+/// Packages that are depended on and never used: programs are compiled for this machine, with its C library.
+const SKIPPED: [&str; 6] = ["perl", "libperl", "linux-libc-dev", "libc6-dev", "libc-dev-bin", "debconf"];
+/// Packages that only gcc uses: clang assembles by itself and links with the host's linker.
+const BINUTILS: [&str; 2] = ["binutils", "libbinutils"];
 
 /// Why a toolchain could not be fetched, or removed.
 #[derive(Debug, thiserror::Error)]
@@ -410,9 +412,10 @@ impl Apt {
             let what = format!("downloading {package} from {}", self.suite);
             return Err(PrivateRootError::Failed { what, message: last_lines(&outcome.stderr_text()) });
         }
+        let skipped: Vec<&str> = SKIPPED.into_iter().chain(BINUTILS.into_iter().filter(|_| family(package) != "gcc")).collect();
         let wanted = |path: &PathBuf| {
             let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
-            name.ends_with(".deb") && !SKIPPED.iter().any(|s| name.split('_').next().is_some_and(|n| n.starts_with(s)))
+            name.ends_with(".deb") && !skipped.iter().any(|s| name.split('_').next().is_some_and(|n| n.starts_with(s)))
         };
         let mut files: Vec<PathBuf> = fs::read_dir(&archives).map_err(at(&archives))?.flatten().map(|e| e.path()).filter(wanted).collect();
         files.sort();
@@ -457,14 +460,40 @@ impl Wrapping {
             return self.wrap(&driver, Preparation::None);
         }
         for base in ["usr/libexec/gcc", "usr/lib/gcc"] {
+            let parts = self.root.join(base).join(ARCH).join(version.to_string());
             for part in ["cc1", "collect2", "lto-wrapper", "lto1"] {
-                let path = self.root.join(base).join(ARCH).join(version.to_string()).join(part);
+                let path = parts.join(part);
                 if path.exists() {
                     self.wrap(&path, Preparation::None)?;
                 }
             }
+            // Where the parts are, the driver and `collect2` look before they look on PATH.
+            if parts.join("cc1").exists() {
+                for tool in ["as", "ld"] {
+                    self.give_binutil(tool, &parts.join(tool))?;
+                }
+            }
         }
         self.wrap(&driver, Preparation::Gcc)
+    }
+
+    /// Puts the root's assembler or linker at `place` where it is newer than the host's. An older one stays unused: its
+    /// linker might not know what the host's C library is made of.
+    fn give_binutil(&self, tool: &str, place: &Path) -> Result<(), PrivateRootError> {
+        let Ok(program) = fs::canonicalize(self.root.join("usr/bin").join(format!("{ARCH}-{tool}"))) else { return Ok(()) };
+        let script = Script {
+            loader: self.loader.clone(),
+            name: place.to_owned(),
+            libraries: self.libraries.clone(),
+            program,
+            preparation: Preparation::None,
+        };
+        write_program(place, &script.text())?;
+        let release = |path: &Path| crate::tool::version_of(path).ok().map(|v| dotted(&v));
+        if release(place).is_none_or(|own| release(Path::new(tool)).is_some_and(|host| host >= own)) {
+            fs::remove_file(place).map_err(at(place))?;
+        }
+        Ok(())
     }
 
     fn wrap(&self, program: &Path, preparation: Preparation) -> Result<(), PrivateRootError> {
@@ -480,9 +509,18 @@ impl Wrapping {
             program: hidden,
             preparation,
         };
-        fs::write(program, script.text()).map_err(at(program))?;
-        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).map_err(at(program))
+        write_program(program, &script.text())
     }
+}
+
+fn write_program(path: &Path, text: &str) -> Result<(), PrivateRootError> {
+    fs::write(path, text).map_err(at(path))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(at(path))
+}
+
+/// The numbers of a version, to be compared.
+fn dotted(version: &str) -> Vec<u32> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
 fn remove_c_library(dir: &Path) -> Result<(), PrivateRootError> {
@@ -502,8 +540,12 @@ fn try_compiler(name: &str, program: &Path) -> Result<(), PrivateRootError> {
     let unusable = |message: String| PrivateRootError::Unusable { name: name.to_owned(), message };
     let compiler = find_compiler(&program.to_string_lossy()).map_err(|e| unusable(e.to_string()))?;
     let scratch = crate::Scratch::new().map_err(|e| unusable(e.to_string()))?;
-    let text = "#include <stdint.h>\n#include <stdio.h>\nint main(void) { return printf(\"%d\", (int)sizeof(uint64_t)) != 1; }\n";
-    let source = scratch.write("try.c", text).map_err(|e| unusable(e.to_string()))?;
+    // A long string constant is what the newest compilers write with a directive of their own.
+    let long = "long string ".repeat(400);
+    let text = format!(
+        "#include <stdint.h>\n#include <stdio.h>\nconst char text[] = \"{long}\";\nint main(void) {{ return printf(\"%d\", (int)sizeof(uint64_t)) != 1; }}\n"
+    );
+    let source = scratch.write("try.c", &text).map_err(|e| unusable(e.to_string()))?;
     let request = crate::CompileRequest::new(source, trueline_model::Language::C, trueline_model::OptLevel::O2, scratch.join("try"));
     let build = compiler.compile(&request).map_err(|e| unusable(e.to_string()))?;
     let outcome = Job::new(&build.binary).run()?;

@@ -347,7 +347,7 @@ fn banner_of(path: &Path) -> Result<Arc<str>, ToolError> {
     Ok(banner)
 }
 
-fn version_of(path: &Path) -> Result<String, ToolError> {
+pub(crate) fn version_of(path: &Path) -> Result<String, ToolError> {
     let banner = banner_of(path)?;
     version_in(&banner).ok_or_else(|| ToolError::Broken { path: path.to_owned(), reason: "it prints no version".to_owned() })
 }
