@@ -9,6 +9,7 @@ use super::policy::gdb_lines::GdbLines;
 use super::policy::lldb_breaks;
 use super::policy::lldb_lines::LldbLines;
 use crate::{Placement, Placements, TraceError, TraceRequest};
+use std::collections::HashMap;
 use trueline_model::{LineKey, Policy};
 
 /// One breakpoint of a line.
@@ -31,7 +32,7 @@ pub(super) fn sites_of(module: &Module, policy: Policy, key: &LineKey) -> Vec<Si
             found.into_iter().map(|(line_pc, pc)| Site { pc, block: body(line_pc) }).collect()
         }
         Policy::Lldb => plain(lldb_breaks::places(module, &LldbLines::new(module), wanted, key.line.0)),
-        Policy::Standard => plain(statements(module, wanted, key.line.0).iter().map(|r| r.address).collect()),
+        Policy::Standard => plain(Statements::of(module).at(wanted, key.line.0).iter().map(|r| r.address).collect()),
     }
 }
 
@@ -56,10 +57,24 @@ pub(super) fn sites_in(module: &Module, policy: Policy, name: &str) -> Vec<Site>
     found.collect()
 }
 
-/// The statements of a line, as the standard has them.
-fn statements(module: &Module, wanted: impl Fn(FileId) -> bool, line: u32) -> Vec<&Row> {
-    let is_it = |r: &&Row| r.flags.is_stmt && !r.flags.end_sequence && r.line == line && r.address != 0 && wanted(r.file);
-    module.rows.iter().filter(is_it).collect()
+/// The statements of every line, as the standard has them.
+struct Statements<'m> {
+    by_line: HashMap<u32, Vec<&'m Row>>,
+}
+
+impl<'m> Statements<'m> {
+    fn of(module: &'m Module) -> Self {
+        let mut by_line: HashMap<u32, Vec<&Row>> = HashMap::new();
+        for row in module.rows.iter().filter(|r| r.flags.is_stmt && !r.flags.end_sequence && r.address != 0) {
+            by_line.entry(row.line).or_default().push(row);
+        }
+        Self { by_line }
+    }
+
+    /// Those of a line of the files that a test accepts.
+    fn at(&self, wanted: impl Fn(FileId) -> bool, line: u32) -> Vec<&'m Row> {
+        self.by_line.get(&line).into_iter().flatten().copied().filter(|r| wanted(r.file)).collect()
+    }
 }
 
 /// The places for each line under the request's policy. Files are named by their base names.
@@ -93,8 +108,9 @@ pub fn places(request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, T
         }
         Policy::Standard => {
             // Every statement of the line, and nothing else: the standard moves no breakpoint.
+            let statements = Statements::of(&module);
             for key in lines {
-                let rows = statements(&module, of_file(key), key.line.0);
+                let rows = statements.at(of_file(key), key.line.0);
                 let mut pcs: Vec<u64> = rows.iter().map(|r| r.address).collect();
                 pcs.sort_unstable();
                 pcs.dedup();

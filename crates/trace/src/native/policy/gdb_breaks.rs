@@ -19,10 +19,9 @@ pub(crate) fn places(module: &Module, lines: &GdbLines, wanted: impl Fn(FileId) 
 
 /// The statements of a line that breakpoints are set for, each with where its breakpoint goes.
 pub(crate) fn chosen(module: &Module, lines: &GdbLines, wanted: impl Fn(FileId) -> bool + Copy, line: u32) -> Vec<(u64, u64)> {
-    let mut found = statements(lines, wanted, line);
+    let mut found = lines.statements(wanted, line);
     if found.is_empty() {
-        let later = lines.tables(wanted).flatten().filter(|i| i.is_stmt && i.line > line && i.pc != 0).map(|i| i.line).min();
-        found = later.map_or_else(Vec::new, |later| statements(lines, wanted, later));
+        found = lines.next_line(wanted, line).map_or_else(Vec::new, |later| lines.statements(wanted, later));
     }
     let mut blocks = HashSet::new();
     let mut chosen = Vec::new();
@@ -34,8 +33,4 @@ pub(crate) fn chosen(module: &Module, lines: &GdbLines, wanted: impl Fn(FileId) 
         chosen.push((pc, module.function_at(pc).map_or(pc, |f| body_start(module, lines, f).max(pc))));
     }
     chosen
-}
-
-fn statements(lines: &GdbLines, wanted: impl Fn(FileId) -> bool, line: u32) -> Vec<u64> {
-    lines.tables(wanted).flatten().filter(|i| i.is_stmt && i.line == line && i.pc != 0).map(|i| i.pc).collect()
 }

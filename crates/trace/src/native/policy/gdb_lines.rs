@@ -2,7 +2,7 @@
 //! merged when they have discriminators, and an end marker wherever the program switches to another file.
 
 use crate::native::module::{FileId, Module, UnitId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// What gdb knows of an address.
@@ -30,14 +30,31 @@ pub(crate) struct GdbLines {
     units: Vec<Vec<(FileId, Vec<Item>)>>,
     /// Address ranges covered by sequences, with their unit.
     covered: Vec<(Range<u64>, UnitId)>,
+    /// The statements of each file by line, for breakpoints: every line of a program is asked about.
+    statements: HashMap<FileId, BTreeMap<u32, Vec<Statement>>>,
+}
+
+/// A row that a breakpoint can be set on.
+#[derive(Clone, Copy, Debug)]
+struct Statement {
+    /// Counts the tables: gdb goes through them in this order.
+    table: u32,
+    pc: u64,
 }
 
 impl GdbLines {
     pub fn new(module: &Module) -> Self {
         let mut covered = Vec::new();
-        let units = (0..module.units.len()).map(|i| build(module, UnitId(i as u32), &mut covered)).collect();
+        let units: Vec<_> = (0..module.units.len()).map(|i| build(module, UnitId(i as u32), &mut covered)).collect();
         covered.sort_by_key(|c: &(Range<u64>, UnitId)| c.0.start);
-        Self { units, covered }
+        let mut statements: HashMap<FileId, BTreeMap<u32, Vec<Statement>>> = HashMap::new();
+        for (table, (file, items)) in (0..).zip(units.iter().flatten()) {
+            let of_file = statements.entry(*file).or_default();
+            for item in items.iter().filter(|i| i.is_stmt && i.line != 0 && i.pc != 0) {
+                of_file.entry(item.line).or_default().push(Statement { table, pc: item.pc });
+            }
+        }
+        Self { units, covered, statements }
     }
 
     fn unit_at(&self, pc: u64) -> Option<UnitId> {
@@ -51,9 +68,18 @@ impl GdbLines {
         self.units[unit.0 as usize].iter().find(|t| t.0 == file).map(|t| &t.1[..])
     }
 
-    /// The tables of the files that a test accepts, those of every unit.
-    pub(super) fn tables(&self, wanted: impl Fn(FileId) -> bool) -> impl Iterator<Item = &[Item]> {
-        self.units.iter().flatten().filter(move |t| wanted(t.0)).map(|t| &t.1[..])
+    /// The statements of a line in the files that a test accepts, in the order of the tables.
+    pub(super) fn statements(&self, wanted: impl Fn(FileId) -> bool, line: u32) -> Vec<u64> {
+        let of_line = self.statements.iter().filter(|(file, _)| wanted(**file)).filter_map(|(_, lines)| lines.get(&line));
+        let mut found: Vec<Statement> = of_line.flatten().copied().collect();
+        found.sort_by_key(|s| s.table);
+        found.into_iter().map(|s| s.pc).collect()
+    }
+
+    /// The next line after one that has a statement in the files that a test accepts.
+    pub(super) fn next_line(&self, wanted: impl Fn(FileId) -> bool, line: u32) -> Option<u32> {
+        let of_files = self.statements.iter().filter(|(file, _)| wanted(**file)).map(|(_, lines)| lines);
+        of_files.filter_map(|lines| lines.range(line + 1..).next()).map(|(line, _)| *line).min()
     }
 
     /// What gdb's `find_pc_line` answers.

@@ -14,12 +14,10 @@ const GRACE: u32 = 1;
 
 /// The addresses for a line of the files that a test accepts.
 pub(crate) fn places(module: &Module, lines: &LldbLines, wanted: impl Fn(FileId) -> bool, line: u32) -> Vec<u64> {
-    let usable = |e: &Entry| wanted(e.file) && e.line >= line && e.pc != 0 && module.function_at(e.pc).is_some();
-    let candidates: Vec<Entry> = lines.all().filter(usable).collect();
-    let Some(closest) = candidates.iter().map(|e| e.line).min() else { return Vec::new() };
+    let usable = |e: &Entry| e.pc != 0 && module.function_at(e.pc).is_some();
     let mut blocks = HashSet::new();
     let mut chosen = Vec::new();
-    for entry in candidates.iter().filter(|e| e.line == closest) {
+    for entry in lines.closest(usable, wanted, line) {
         let (Some(function), Some(block)) = (module.function_at(entry.pc), module.block_at(entry.pc)) else { continue };
         let (_, declared) = containing_function(module, block);
         if line + GRACE < declared || !blocks.insert(block) {

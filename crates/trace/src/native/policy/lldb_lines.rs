@@ -1,6 +1,7 @@
 //! The line table as lldb 16 keeps it: of several rows at one address only the last, whatever its flags.
 
 use crate::native::module::{FileId, FunctionId, Module};
+use std::collections::{BTreeMap, HashMap};
 
 /// One entry; it holds up to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 pub(crate) struct LldbLines {
     entries: Vec<Entry>,
+    /// The entries of each file by line, those that end a sequence left out: every line of a program is asked about.
+    by_line: HashMap<FileId, BTreeMap<u32, Vec<usize>>>,
 }
 
 impl LldbLines {
@@ -43,7 +46,12 @@ impl LldbLines {
             }
         }
         sequences.sort_by_key(|s| s.first().map_or(0, |e| e.pc));
-        Self { entries: sequences.concat() }
+        let entries = sequences.concat();
+        let mut by_line: HashMap<FileId, BTreeMap<u32, Vec<usize>>> = HashMap::new();
+        for (index, entry) in entries.iter().enumerate().filter(|(_, e)| !e.is_end) {
+            by_line.entry(entry.file).or_default().entry(entry.line).or_default().push(index);
+        }
+        Self { entries, by_line }
     }
 
     fn index(&self, pc: u64) -> Option<usize> {
@@ -51,9 +59,15 @@ impl LldbLines {
         after.checked_sub(1).filter(|&i| !self.entries[i].is_end)
     }
 
-    /// The entries in the order of their addresses, without those that end a sequence.
-    pub fn all(&self) -> impl Iterator<Item = Entry> {
-        self.entries.iter().copied().filter(|e| !e.is_end)
+    /// The entries of the first line, from one on, that has any which a test accepts; in the order of their addresses.
+    pub fn closest(&self, wanted: impl Fn(&Entry) -> bool, files: impl Fn(FileId) -> bool, line: u32) -> Vec<Entry> {
+        let tables: Vec<_> = self.by_line.iter().filter(|(file, _)| files(**file)).map(|(_, lines)| lines).collect();
+        let is_wanted = |index: &usize| wanted(&self.entries[*index]);
+        let first = |lines: &BTreeMap<u32, Vec<usize>>| lines.range(line..).find(|(_, of)| of.iter().any(is_wanted)).map(|(line, _)| *line);
+        let Some(closest) = tables.iter().filter_map(|lines| first(lines)).min() else { return Vec::new() };
+        let mut found: Vec<usize> = tables.iter().filter_map(|lines| lines.get(&closest)).flatten().copied().filter(is_wanted).collect();
+        found.sort_unstable();
+        found.into_iter().map(|index| self.entries[index]).collect()
     }
 
     /// The entry that holds at an address.
