@@ -18,8 +18,8 @@ use trueline_dwarf::{Mapped, Module, Search, Wanted};
 use trueline_machine::inferior::Follow;
 use trueline_model::{CompilerKind, EngineKind, FileName, Invariant, LineKey, OptLevel, Policy, Program, Violation};
 use trueline_oracle::{
-    Attended, Case, Completeness, Digest, Dropped, Effects, FloatMath, OptimizedFacts, ReferenceFacts, Role, SourceFacts, Strictness,
-    Suspects, Unsteady, Visits, judge, measure,
+    Attended, Case, Completeness, Digest, Dropped, Effects, FloatMath, OptimizedFacts, ReferenceFacts, Remembered, Role, SourceFacts,
+    Strictness, Suspects, Unsteady, Visits, judge, measure,
 };
 use trueline_toolchain::{Compiler, Launch, Limits, Scratch};
 use trueline_trace::native::{LoadedLibrary, executed_lines, loaded_libraries};
@@ -34,6 +34,8 @@ pub struct CheckOptions {
     pub policy: Policy,
     /// Whether the rules apply.
     pub strictness: Strictness,
+    /// Which of the dropped candidates a run keeps.
+    pub remembered: Remembered,
     /// What to look for. `Codegen` costs two more compilations per level.
     pub invariants: Vec<Invariant>,
     /// How the program is started. Without a name every build of a program gets the same one.
@@ -66,6 +68,7 @@ impl Default for CheckOptions {
             engine: EngineKind::Native,
             policy: Policy::Gdb,
             strictness: Strictness::Filtered,
+            remembered: Remembered::default(),
             invariants: Invariant::usual().collect(),
             launch: Launch::default(),
             follow: Follow::Parent,
@@ -572,7 +575,7 @@ impl Checker {
         if wanted.len() < self.options.invariants.len() && !optimized_facts.blocks.is_empty() {
             notes.push(Note::NoVariables);
         }
-        let mut judgement = judge(&case, wanted);
+        let mut judgement = judge(&case, wanted, self.options.remembered);
         let asked = summons.names();
         let (marked, mut record);
         if !asked.is_empty() {
@@ -583,7 +586,8 @@ impl Checker {
             let watched = record.complete(&ground.debug, &ground.binary, &ground.launch, &self.options.limits, asked);
             watched.map_err(|e| CheckError::Trace(e.into()))?;
             case.witness = &*record;
-            judgement = judge(&case, wanted);
+            drop(judgement);
+            judgement = judge(&case, wanted, self.options.remembered);
         }
         if !is_whole {
             let left_out = judgement.dropped.iter().filter(|d| d.rule == trueline_oracle::rules::GIVEN_UP.name).count();

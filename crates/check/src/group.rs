@@ -3,6 +3,7 @@
 //!
 //! Deliberately absent: which pass did it; `triage` tells.
 
+use crate::shape::Shape;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,12 +13,17 @@ use std::sync::Arc;
 use trueline_dwarf::{BlockId, BlockKind, Module};
 use trueline_model::{Breach, Contradiction, Invariant, Violation};
 
+/// Causes up to which a report is put together by cause where nobody asks for something else.
+const MOST_CAUSES: usize = 60;
+
 /// What violations are put together by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GroupBy {
     /// The cause as it shows from outside.
     #[default]
     Cause,
+    /// The invariant, and what the cause looks like in the debug information.
+    Shape,
     /// The function that a violation is about.
     Function,
     /// The function and the variable.
@@ -34,11 +40,12 @@ impl FromStr for GroupBy {
     fn from_str(text: &str) -> Result<Self, String> {
         Ok(match text {
             "cause" => Self::Cause,
+            "shape" => Self::Shape,
             "function" => Self::Function,
             "variable" => Self::Variable,
             "invariant" => Self::Invariant,
             "none" => Self::None,
-            _ => return Err(format!("`{text}` is nothing to group by; use cause, function, variable, invariant or none")),
+            _ => return Err(format!("`{text}` is nothing to group by; use cause, shape, function, variable, invariant or none")),
         })
     }
 }
@@ -76,6 +83,13 @@ pub enum Cause {
         /// The invariant that is broken.
         invariant: Invariant,
     },
+    /// All causes that look alike in the debug information.
+    Shape {
+        /// The invariant that is broken.
+        invariant: Invariant,
+        /// Where the debug information goes wrong.
+        shape: Shape,
+    },
     /// The build as a whole.
     Build,
 }
@@ -88,6 +102,7 @@ impl fmt::Display for Cause {
             Self::Variable { function, variable } => write!(f, "`{variable}` of `{function}`"),
             Self::Function { function } => write!(f, "`{function}`"),
             Self::Invariant { invariant } => write!(f, "{invariant}"),
+            Self::Shape { invariant, shape } => write!(f, "{invariant} {shape}"),
             Self::Build => f.write_str("the build"),
         }
     }
@@ -113,6 +128,15 @@ fn severity(invariant: Invariant) -> u8 {
         Invariant::Line => 3,
         _ => 4,
     }
+}
+
+/// Puts the violations of a build together as somebody asks, or by cause; by shape where the causes are too many to be read.
+pub fn group_for_report(violations: &[Violation], module: &Module, by: Option<GroupBy>) -> Vec<Group> {
+    let Some(by) = by else {
+        let causes = group(violations, module, GroupBy::Cause);
+        return if causes.len() <= MOST_CAUSES { causes } else { group(violations, module, GroupBy::Shape) };
+    };
+    group(violations, module, by)
 }
 
 /// Puts the violations of a build together, the worst group first; of equally bad ones the largest.
@@ -143,6 +167,10 @@ pub fn cause_of(v: &Violation, module: &Module, by: GroupBy) -> Cause {
         GroupBy::Function => return function(),
         GroupBy::Variable => return v.variable().map_or_else(function, variable),
         GroupBy::Invariant => return Cause::Invariant { invariant: v.invariant() },
+        GroupBy::Shape => {
+            let shape = Shape::of(v, &cause_of(v, module, GroupBy::Cause), module);
+            return Cause::Shape { invariant: v.invariant(), shape };
+        }
         GroupBy::Cause | GroupBy::None => {}
     }
     let at = |name: &str| v.pc.and_then(|pc| call_of(module, pc, name));
@@ -215,5 +243,22 @@ mod tests {
         assert_eq!(group(&all, &module, GroupBy::None).len(), 4);
         assert_eq!(group(&all, &module, GroupBy::Invariant).len(), 3);
         assert_eq!(group(&all, &module, GroupBy::Function).len(), 2);
+        let shapes: Vec<String> = group(&all, &module, GroupBy::Shape).iter().map(|g| g.cause.to_string()).collect();
+        let begin = "where the addresses of an inlined call begin";
+        assert_eq!(shapes, ["value in the location of a variable", &format!("backtrace {begin}"), &format!("scope {begin}")]);
+    }
+
+    #[test]
+    fn a_report_of_more_than_sixty_causes_is_put_together_by_shape() {
+        let module = module();
+        let of = |number: usize| {
+            violation(&format!(
+                r#"{{"invariant":"value","file":"a.c","line":3,"function":"main","frames":["main"],"pc":1,"variable":"x{number}","value":"5","allowed":{{"first":[],"cut":false}}}}"#
+            ))
+        };
+        let all: Vec<Violation> = (0..=MOST_CAUSES).map(of).collect();
+        assert_eq!(group_for_report(&all[1..], &module, None).len(), MOST_CAUSES);
+        assert_eq!(group_for_report(&all, &module, None).len(), 1);
+        assert_eq!(group_for_report(&all, &module, Some(GroupBy::Cause)).len(), MOST_CAUSES + 1);
     }
 }

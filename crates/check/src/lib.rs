@@ -30,6 +30,7 @@ mod ownership;
 mod plain;
 mod returns;
 mod settings;
+mod shape;
 mod witness;
 
 /// Reads a build's debug information as a check would, for the fuzzer: how many addresses have rows.
@@ -44,9 +45,9 @@ pub use build::{BuildCost, BuildExtent, Compilation, Compiled, LevelBuild};
 pub use checker::{CheckOptions, CheckRun, Checker, Reference, Repeat};
 pub use code::PlainBuild;
 pub use error::CheckError;
-pub use group::{Cause, Group, GroupBy, cause_of, group};
+pub use group::{Cause, Group, GroupBy, cause_of, group_for_report};
 pub use moments::MomentCount;
 pub use note::{LEAST_SEEN, LibraryGap, Note};
 pub use ownership::Ownership;
 pub use plain::Behaviour;
-pub use trueline_oracle::{Completeness, Dropped, Strictness};
+pub use trueline_oracle::{Completeness, Dropped, Remembered, Strictness};

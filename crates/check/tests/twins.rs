@@ -1,6 +1,6 @@
 //! Builds of two levels that are the same file.
 
-use trueline_check::{CheckOptions, CheckRun, Checker, LevelBuild, Reference};
+use trueline_check::{CheckOptions, CheckRun, Checker, LevelBuild, Reference, Remembered};
 use trueline_model::{Invariant, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{Compiler, find_compiler};
 
@@ -27,7 +27,7 @@ impl Bench {
             origin: Origin::File { path: path.into() },
             cflags: Vec::new(),
         };
-        let checker = Checker::new(CheckOptions { invariants, ..CheckOptions::default() }).unwrap();
+        let checker = Checker::new(CheckOptions { invariants, remembered: Remembered::All, ..CheckOptions::default() }).unwrap();
         let reference = checker.reference(&program, &clang).unwrap();
         Some(Self { program, clang, checker, reference })
     }

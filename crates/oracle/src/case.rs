@@ -20,6 +20,22 @@ pub enum Strictness {
     Literal,
 }
 
+/// Which of the dropped candidates are remembered. A long program drops a million of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Remembered {
+    /// Those at addresses that were given up: a report says how many there are.
+    #[default]
+    GivenUp,
+    /// All, to be explained.
+    All,
+}
+
+impl Remembered {
+    fn includes(self, rule: &rules::Rule) -> bool {
+        self == Self::All || rule.name == rules::GIVEN_UP.name
+    }
+}
+
 /// Whether the build may change floating-point results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FloatMath {
@@ -127,20 +143,19 @@ pub struct Dropped {
 pub struct Judgement {
     /// What is reported.
     pub violations: Vec<Violation>,
-    /// What was not, and why.
+    /// What was not, and why, as far as it was to be remembered.
     pub dropped: Vec<Dropped>,
 }
 
 /// Judges a case under the given invariants.
-pub fn judge(case: &Case<'_>, wanted: &[Invariant]) -> Judgement {
+pub fn judge(case: &Case<'_>, wanted: &[Invariant], remembered: Remembered) -> Judgement {
     let mut judgement = Judgement::default();
     let mut told = rules::Told::default();
-    // A long program has a hundred thousand candidates and few complaints.
     let (mut reported, mut dropped) = (HashSet::new(), HashSet::new());
-    for candidate in invariants::candidates(case, wanted) {
+    invariants::list(case, wanted, &mut |candidate| {
         let complaint = candidate.violation.complaint();
         if reported.contains(&complaint) {
-            continue;
+            return;
         }
         let rule = match case.strictness {
             Strictness::Filtered if rules::is_told(&candidate, &judgement.violations) => Some(&rules::ALREADY_TOLD),
@@ -152,7 +167,7 @@ pub fn judge(case: &Case<'_>, wanted: &[Invariant]) -> Judgement {
         };
         match rule {
             Some(rule) => {
-                if dropped.insert((rule.name, complaint)) {
+                if remembered.includes(rule) && dropped.insert((rule.name, complaint)) {
                     judgement.dropped.push(Dropped { violation: candidate.violation, rule: rule.name });
                 }
             }
@@ -162,7 +177,7 @@ pub fn judge(case: &Case<'_>, wanted: &[Invariant]) -> Judgement {
                 judgement.violations.push(candidate.violation);
             }
         }
-    }
+    });
     let key = |v: &Violation| (v.invariant(), v.file.clone(), v.line, v.variable().cloned());
     judgement.violations.sort_by_key(key);
     judgement.dropped.sort_by_key(|d| (d.rule, key(&d.violation)));

@@ -23,7 +23,7 @@ mod unsteady;
 mod visits;
 
 pub use calls::{CallName, Calls, Link, Way};
-pub use case::{Candidate, Case, Dropped, FloatMath, Judgement, Strictness, Subject, judge};
+pub use case::{Candidate, Case, Dropped, FloatMath, Judgement, Remembered, Strictness, Subject, judge};
 pub use completeness::{Completeness, FunctionCompleteness, Ratio, measure};
 pub use digest::{Activation, Digest, GivenUp, LeafDigest, LineDigest, Role, Sighting, Stack, Stop, StopId, VarDigest};
 pub use effects::{Effects, LostNote, Place, Tied};

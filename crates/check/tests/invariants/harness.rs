@@ -4,7 +4,7 @@
 //! nothing else may be. `clean` alone stands for no report at every level of both compilers.
 
 use std::path::{Path, PathBuf};
-use trueline_check::{CheckOptions, Checker, Strictness};
+use trueline_check::{CheckOptions, Checker, Remembered};
 use trueline_model::{EngineKind, Invariant, Language, OptLevel, Origin, Program};
 use trueline_toolchain::find_compiler;
 
@@ -67,8 +67,7 @@ pub fn expect_among(name: &str, invariants: &[Invariant]) {
             continue;
         };
         for engine in expectation.engines {
-            let options =
-                CheckOptions { engine, invariants: invariants.to_vec(), strictness: Strictness::Filtered, ..CheckOptions::default() };
+            let options = CheckOptions { engine, invariants: invariants.to_vec(), remembered: Remembered::All, ..CheckOptions::default() };
             let checker = match Checker::new(options) {
                 Ok(checker) => checker,
                 Err(e) => {

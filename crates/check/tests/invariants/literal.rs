@@ -1,7 +1,7 @@
 //! The literal definitions: `--strict` reports what the rules would drop.
 
 use crate::harness::load;
-use trueline_check::{CheckOptions, Checker, Strictness};
+use trueline_check::{CheckOptions, Checker, Remembered, Strictness};
 use trueline_model::{Invariant, OptLevel};
 use trueline_toolchain::find_compiler;
 
@@ -10,7 +10,13 @@ fn strict_reports_what_the_rules_drop() {
     let program = load("clean/macros.c");
     let compiler = find_compiler("gcc").unwrap();
     let run = |strictness| {
-        let checker = Checker::new(CheckOptions { strictness, invariants: vec![Invariant::Scope], ..CheckOptions::default() }).unwrap();
+        let checker = Checker::new(CheckOptions {
+            strictness,
+            remembered: Remembered::All,
+            invariants: vec![Invariant::Scope],
+            ..CheckOptions::default()
+        })
+        .unwrap();
         let reference = checker.reference(&program, &compiler).unwrap();
         checker.check(&program, &reference, &compiler, OptLevel::O1, &[]).unwrap()
     };

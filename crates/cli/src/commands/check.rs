@@ -24,7 +24,7 @@ use batch::{CheckView, Checked};
 use project::ProjectFlags;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use trueline_check::{CheckOptions, Checker, GroupBy, Ownership, Repeat, Strictness};
+use trueline_check::{CheckOptions, Checker, GroupBy, Ownership, Remembered, Repeat, Strictness};
 use trueline_model::{EngineKind, Invariant, Policy};
 use trueline_trace::Patience;
 
@@ -87,7 +87,7 @@ pub struct Args {
     /// List the candidates that were dropped, by rule.
     #[arg(long)]
     explain: bool,
-    /// What violations are put together by: cause, function, variable, invariant or none. [default: cause where there are many]
+    /// What violations are put together by: cause, shape, function, variable, invariant or none. [default: cause where there are many, shape where there are more than sixty causes]
     #[arg(long, value_name = "WHAT")]
     group_by: Option<GroupBy>,
     /// The most groups that are printed; 0 for all.
@@ -124,6 +124,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         engine: args.tracing.engine,
         policy: policy.unwrap_or(Policy::Gdb),
         strictness: if args.strict { Strictness::Literal } else { Strictness::Filtered },
+        remembered: if args.explain { Remembered::All } else { Remembered::GivenUp },
         invariants: if args.invariants.is_empty() { Invariant::usual().collect() } else { args.invariants.clone() },
         launch: args.launch.launch(&args.args)?,
         follow: args.launch.follow(),

@@ -12,7 +12,7 @@ const LISTED: usize = 4;
 
 pub(super) const TOLD_BY: ToldBy = ToldBy::Callers;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     for (key, digest) in &case.optimized.lines {
         let mut allowed: BTreeSet<BTreeSet<Arc<str>>> =
             case.reference.stops_on(key).map(|s| s.stack.iter().map(|a| Arc::clone(&a.function)).collect()).collect();
@@ -26,7 +26,7 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             let sets = allowed.iter().map(|set| set.iter().cloned().collect());
             let intruder = active.iter().find(|f| !allowed.iter().any(|set| set.contains(*f))).cloned();
             let breach = NotActive { allowed: Listed::first_of(sets, LISTED), intruder };
-            found.push(at_stop(case, key, *stop, Subject::Stop, Breach::Backtrace(breach)));
+            found(at_stop(case, key, *stop, Subject::Stop, Breach::Backtrace(breach)));
         }
     }
 }

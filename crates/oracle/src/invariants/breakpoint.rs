@@ -8,7 +8,7 @@ use trueline_model::{Astray, Breach, Line, LineKey, Step, Violation};
 
 pub(super) const TOLD_BY: ToldBy = ToldBy::Placement;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     for (number, tied) in case.effects.tied.iter().enumerate().filter(|(_, t)| t.missed > 0) {
         let mut lines: Vec<Line> = tied.places.iter().filter_map(|p| p.shown.as_ref()).map(|l| l.line).collect();
         lines.sort_unstable();
@@ -18,12 +18,12 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             Some(_) => Astray::NeverHit { effect, places: tied.exact().map(|p| p.pc).collect() },
             None => Astray::Moved { effect, to: lines },
         };
-        found.push(candidate(&tied.line, &tied.function, tied.pc, breach, Subject::Effect(number)));
+        found(candidate(&tied.line, &tied.function, tied.pc, breach, Subject::Effect(number)));
     }
     for (line, hits) in &case.effects.hit_without_run {
         let Some((pc, function)) = hits.first() else { continue };
         let breach = Astray::NotRun { places: hits.iter().map(|h| h.0).collect() };
-        found.push(candidate(line, function, *pc, breach, Subject::Stop));
+        found(candidate(line, function, *pc, breach, Subject::Stop));
     }
 }
 

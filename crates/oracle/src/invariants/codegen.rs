@@ -6,7 +6,7 @@ use trueline_model::{CodeDifference, Step, Violation};
 
 pub(super) const TOLD_BY: ToldBy = ToldBy::Build;
 
-pub(super) fn list(_: &Case<'_>, _: &mut Vec<Candidate>) {}
+pub(super) fn list(_: &Case<'_>, _: &mut dyn FnMut(Candidate)) {}
 
 pub(super) fn shows(_: &Violation, _: &CodeDifference, _: &Step) -> bool {
     false

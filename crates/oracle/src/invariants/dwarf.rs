@@ -7,12 +7,12 @@ use trueline_model::{Breach, IllFormed, Observation, Step, Violation};
 
 pub(super) const TOLD_BY: ToldBy = ToldBy::Values;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     for (key, variable) in &case.optimized.vars {
         for sighting in &variable.unreadable {
             let Some(line) = case.optimized.stop(sighting.0).line.clone() else { continue };
             let breach = Breach::Dwarf(IllFormed { variable: Arc::clone(&key.name) });
-            found.push(at_stop(case, &line, sighting.0, Subject::Variable(key.clone()), breach));
+            found(at_stop(case, &line, sighting.0, Subject::Variable(key.clone()), breach));
         }
     }
 }

@@ -6,7 +6,7 @@ use trueline_model::{Breach, Line, NeverRun, Step, Violation};
 
 pub(super) const TOLD_BY: ToldBy = ToldBy::Address;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     for (key, digest) in &case.optimized.lines {
         if case.reference.lines.contains_key(key) {
             continue;
@@ -14,7 +14,7 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
         // Every stop counts: a rule may explain one address and not another.
         for stop in &digest.stops {
             let breach = NeverRun { rows: rows_at(case, case.optimized.stop(*stop).pc) };
-            found.push(at_stop(case, key, *stop, Subject::Stop, Breach::Line(breach)));
+            found(at_stop(case, key, *stop, Subject::Stop, Breach::Line(breach)));
         }
     }
 }

@@ -8,7 +8,7 @@ use trueline_model::{Breach, Missing, Observation, Step, Violation};
 
 pub(super) const TOLD_BY: ToldBy = ToldBy::Values;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     for note in &case.effects.lost {
         let missing = Missing { variable: Arc::clone(&note.variable.name), evidence: note.evidence.clone() };
         let violation = Violation {
@@ -19,7 +19,7 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             pc: Some(note.pc),
             breach: Breach::Lost(missing),
         };
-        found.push(Candidate { violation, subject: Subject::Variable(note.variable.clone()), stop: None });
+        found(Candidate { violation, subject: Subject::Variable(note.variable.clone()), stop: None });
     }
 }
 

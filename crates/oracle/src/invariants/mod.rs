@@ -28,15 +28,13 @@ macro_rules! dispatch {
     ($($(#[$doc:meta])* $module:ident $variant:ident($payload:ident) $name:literal,)*) => {
         $(mod $module;)*
 
-        /// The candidates of every wanted invariant.
-        pub(crate) fn candidates(case: &Case<'_>, wanted: &[Invariant]) -> Vec<Candidate> {
-            let mut found = Vec::new();
+        /// Hands over the candidates of every wanted invariant, one by one: a long program has a million of them.
+        pub(crate) fn list(case: &Case<'_>, wanted: &[Invariant], found: &mut dyn FnMut(Candidate)) {
             for invariant in wanted {
                 match invariant {
-                    $(Invariant::$variant => $module::list(case, &mut found),)*
+                    $(Invariant::$variant => $module::list(case, found),)*
                 }
             }
-            found
         }
 
         /// Whether a stop at the address of a violation shows it, whoever stopped there.

@@ -8,6 +8,6 @@ pub(super) use value::shows;
 
 pub(super) const TOLD_BY: ToldBy = value::TOLD_BY;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     value::list_of(case, |kind| kind == VarKind::Param, Breach::Parameter, found);
 }

@@ -9,7 +9,7 @@ use trueline_model::{Breach, Line, OutOfScope, Step, Violation};
 
 pub(super) const TOLD_BY: ToldBy = ToldBy::Address;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     for (key, digest) in &case.optimized.lines {
         let Some(reference) = case.reference.lines.get(key) else { continue };
         let mut strangers: BTreeSet<&Arc<str>> = BTreeSet::new();
@@ -26,7 +26,7 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
                 owner: Arc::clone(&variable.function),
                 declared: Line(variable.decl_line),
             };
-            found.push(at_stop(case, key, *stop, Subject::Variable(variable.clone()), Breach::Scope(breach)));
+            found(at_stop(case, key, *stop, Subject::Variable(variable.clone()), Breach::Scope(breach)));
         }
     }
 }

@@ -8,7 +8,7 @@ use trueline_model::{Breach, Contradiction, Line, Step, VarKind, Violation};
 
 pub(super) const TOLD_BY: ToldBy = ToldBy::Address;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     for (key, digest) in &case.optimized.lines {
         for id in &digest.stops {
             let stop = case.optimized.stop(*id);
@@ -25,7 +25,7 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
                 candidate.violation.function = Arc::clone(&activation.function);
                 candidate.violation.file = at.file.clone();
                 candidate.violation.line = at.line;
-                found.push(candidate);
+                found(candidate);
             }
         }
         if *case.source.file != *key.file.as_str() {
@@ -48,7 +48,7 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             }
             let (open, close) = (Line(block.open), Line(block.close));
             let breach = Breach::SelfContradiction(Contradiction::Block { variable: Arc::clone(&variable.name), open, close });
-            found.push(at_stop(case, key, *stop, Subject::Variable(variable.clone()), breach));
+            found(at_stop(case, key, *stop, Subject::Variable(variable.clone()), breach));
         }
     }
 }

@@ -12,7 +12,7 @@ const LISTED: usize = 4;
 
 pub(super) const TOLD_BY: ToldBy = value::TOLD_BY;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     for (number, placed) in case.placed.iter().enumerate() {
         let (suspect, Placement::Stale(stale)) = (&placed.suspect, &placed.placement) else { continue };
         let Some(digest) = case.optimized.lines.get(&suspect.line) else { continue };
@@ -27,7 +27,7 @@ pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
             assignment: assignment.and_then(|a| Some(Assignment { line: a.line?, shown: a.shown })),
             location: placed.location.clone(),
         };
-        found.push(at_stop(case, &suspect.line, *stop, Subject::Moment(number), Breach::Stale(breach)));
+        found(at_stop(case, &suspect.line, *stop, Subject::Moment(number), Breach::Stale(breach)));
     }
 }
 

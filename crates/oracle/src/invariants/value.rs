@@ -17,12 +17,12 @@ const LISTED: usize = 8;
 
 pub(super) const TOLD_BY: ToldBy = ToldBy::Values;
 
-pub(super) fn list(case: &Case<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
     list_of(case, |kind| kind != VarKind::Param, Breach::Value, found);
 }
 
 /// The candidates among variables of some kinds.
-pub(super) fn list_of(case: &Case<'_>, wanted: fn(VarKind) -> bool, breach: fn(NeverHeld) -> Breach, found: &mut Vec<Candidate>) {
+pub(super) fn list_of(case: &Case<'_>, wanted: fn(VarKind) -> bool, breach: fn(NeverHeld) -> Breach, found: &mut dyn FnMut(Candidate)) {
     for (key, optimized) in case.optimized.vars.iter().filter(|(_, v)| wanted(v.kind)) {
         let Some(reference) = case.reference.vars.get(key) else { continue };
         if !reference.ever_available {
@@ -51,7 +51,7 @@ pub(super) fn list_of(case: &Case<'_>, wanted: fn(VarKind) -> bool, breach: fn(N
                         allowed: allowed.get_or_init(list).clone(),
                     };
                     let subject = Subject::Leaf(key.clone(), index);
-                    found.push(at_stop(case, &line, sighting.0, subject, breach(held)));
+                    found(at_stop(case, &line, sighting.0, subject, breach(held)));
                 }
             }
         }

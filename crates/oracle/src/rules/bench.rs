@@ -1,7 +1,7 @@
 //! A workbench for the tests of rules: two small traces built by hand, and what becomes of them.
 
 use crate::calls::CallName;
-use crate::case::{Case, FloatMath, Judgement, Strictness, judge};
+use crate::case::{Case, FloatMath, Judgement, Remembered, Strictness, judge};
 use crate::digest::{Digest, Role};
 use crate::effects::{Effects, Place, Tied};
 use crate::facts::{Extent, OptimizedFacts, ReferenceFacts, SourceFacts, Testimony, Witness};
@@ -209,6 +209,6 @@ impl Bench {
             float_math: self.float_math,
             strictness: self.strictness,
         };
-        judge(&case, invariants)
+        judge(&case, invariants, Remembered::All)
     }
 }

@@ -5,7 +5,7 @@ use super::batch::{BuildRow, CheckView, Checked, CheckedProgram};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use trueline_check::{Cause, CheckError, Completeness, Dropped, Group, GroupBy, MomentCount, Note, cause_of, group};
+use trueline_check::{Cause, CheckError, Completeness, Dropped, Group, GroupBy, MomentCount, Note, cause_of, group_for_report};
 use trueline_model::{CompilerId, EngineKind, OptLevel, Policy, Violation};
 
 /// What `trueline check --json` prints.
@@ -54,7 +54,7 @@ pub struct RunDocument {
     optimized_steps: Option<u64>,
     /// What is wrong, without what the baseline knows.
     pub violations: Vec<Violation>,
-    /// The violations put together by their cause, or as `--group-by` says; the worst first.
+    /// The violations put together as `--group-by` says, else by their cause, by shape where there are more than sixty; the worst first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Group>,
     /// What is wrong and known.
@@ -177,7 +177,7 @@ impl RunDocument {
             reference_steps: ok.map(|r| r.reference_steps),
             optimized_steps: ok.map(|r| r.optimized_steps),
             violations: ok.map(|r| r.violations.clone()).unwrap_or_default(),
-            groups: ok.map(|r| group(&r.violations, &r.debug, view.group_by.unwrap_or_default())).unwrap_or_default(),
+            groups: ok.map(|r| group_for_report(&r.violations, &r.debug, view.group_by)).unwrap_or_default(),
             known: row.known.clone(),
             known_by_cause: row.known_by_cause,
             causes: ok.map_or_else(Vec::new, |r| {

@@ -6,7 +6,7 @@ use super::json::RunDocument;
 use crate::style::{Style, plural};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use trueline_check::{CheckRun, Group, GroupBy, Reference, group};
+use trueline_check::{Cause, CheckRun, Group, GroupBy, Reference, cause_of, group_for_report};
 use trueline_model::wording::{self, Words};
 use trueline_model::{CompilerId, Invariant, Line, LineKey, OptLevel, Violation};
 
@@ -94,10 +94,10 @@ pub fn program(outcome: &CheckedProgram, view: &CheckView) -> String {
         match (&row.result, row.reference.map(|index| &outcome.references[index])) {
             (Ok(run), Some(reference)) => {
                 let _ = writeln!(out, "{} against -O0 · {reader}", style.strong(&name));
-                let by = view.group_by.unwrap_or(if run.violations.len() > FLAT { GroupBy::Cause } else { GroupBy::None });
+                let by = view.group_by.or((run.violations.len() <= FLAT).then_some(GroupBy::None));
                 let limit = if view.limit == 0 { usize::MAX } else { view.limit };
-                let groups = group(&run.violations, &run.debug, by);
-                if by == GroupBy::None {
+                let groups = group_for_report(&run.violations, &run.debug, by);
+                if by == Some(GroupBy::None) {
                     for violation in run.violations.iter().take(limit) {
                         show(&mut out, outcome, row, reference, run, violation, style);
                     }
@@ -108,8 +108,8 @@ pub fn program(outcome: &CheckedProgram, view: &CheckView) -> String {
                 }
                 if groups.len() > limit {
                     let more: usize = groups[limit..].iter().map(|g| g.violations.len()).sum();
-                    let (rest, what) = (groups.len() - limit, if by == GroupBy::None { "violation" } else { "group" });
-                    let of = if by == GroupBy::None { String::new() } else { format!(" with {}", plural(more, "violation")) };
+                    let (rest, what) = (groups.len() - limit, if by == Some(GroupBy::None) { "violation" } else { "group" });
+                    let of = if by == Some(GroupBy::None) { String::new() } else { format!(" with {}", plural(more, "violation")) };
                     let _ = writeln!(out, "\n      {} more{of}: --limit 0 shows all", plural(rest, what));
                 }
                 summary(&mut out, run, style);
@@ -147,6 +147,25 @@ fn show_group(
     if others.len() > NAMED {
         out.push_str(&fact("also", &format!("{} more", others.len() - NAMED), style));
     }
+    if let Cause::Shape { .. } = group.cause {
+        out.push_str(&fact("in  ", &causes_in(run, group), style));
+    }
+}
+
+/// The causes of the violations of a group, those with most first.
+fn causes_in(run: &CheckRun, group: &Group) -> String {
+    let mut causes: BTreeMap<String, usize> = BTreeMap::new();
+    for &member in &group.violations {
+        let cause = cause_of(&run.violations[member], &run.debug, GroupBy::Cause);
+        *causes.entry(cause.to_string()).or_default() += 1;
+    }
+    let count = causes.len();
+    let mut named: Vec<(String, usize)> = causes.into_iter().collect();
+    named.sort_by_key(|(_, members)| std::cmp::Reverse(*members));
+    let told: Vec<String> = named.iter().take(FOREMOST).map(|(cause, members)| format!("{cause} {members}")).collect();
+    let more = count.saturating_sub(FOREMOST);
+    let rest = if more > 0 { format!(" and {more} more; --group-by cause lists them") } else { String::new() };
+    format!("{}{rest}", told.join(", "))
 }
 
 fn show(out: &mut String, outcome: &CheckedProgram, row: &BuildRow, reference: &Reference, run: &CheckRun, v: &Violation, style: Style) {
