@@ -1,7 +1,7 @@
 """`trueline check` on programs from elsewhere, each finding confirmed by gdb.
 
-The sources are those of crates (libz-sys, bzip2-sys, lz4-sys, libsqlite3-sys, lua-src, hexyl) and of Debian's source packages (cjson,
-gzip, dash), fetched into target/; nothing of theirs is kept here. C++ programs use the libraries that Debian installs as headers
+The sources are those of crates (libz-sys, bzip2-sys, lz4-sys, libsqlite3-sys, lua-src, miniz-sys, brotli-sys, pcre2-sys, hexyl) and of
+Debian's source packages (cjson, expat, libyaml, mujs, gzip, dash, mawk, sed), fetched into target/; nothing of theirs is kept here. C++ programs use the libraries that Debian installs as headers
 (libfmt-dev, nlohmann-json3-dev, libeigen3-dev, librange-v3-dev). Each is built at -O0 and -O2, with the drivers of bench/check-programs where
 it is a library, and checked as a pair. gdb then stops at the address of each finding and says whether it shows what is complained of.
 What is built is not built again. With --old the same is done with another build of the command, to compare.
@@ -11,13 +11,15 @@ import collections, glob, json, os, resource, subprocess
 import _common
 
 CRATES = {"libz-sys": "=1.1.22", "bzip2-sys": "=0.1.13", "lz4-sys": "=1.11.1", "libsqlite3-sys": "=0.30.1", "lua-src": "=547.0.0"}
+CRATES |= {"miniz-sys": "=0.1.12", "brotli-sys": "=0.3.2", "pcre2-sys": "=0.2.9"}
 CPP = ("fmt", "json", "eigen", "ranges", "exceptions")
-CONFIGURED = ("gzip", "dash")
+# Programs with a configure script, and where make leaves them.
+CONFIGURED = {"gzip": "gzip", "dash": "src/dash", "mawk": "mawk", "sed": "sed/sed"}
 ROOT = os.path.abspath("target/check-programs")
 OWN = os.path.abspath("bench/check-programs")
 
 options = _common.parser(__doc__)
-options.add_argument("--programs", default="zlib,bzip2,lz4,sqlite,lua,cjson,gzip,dash,fmt,json,eigen,ranges,exceptions,hexyl")
+options.add_argument("--programs", default="zlib,bzip2,lz4,sqlite,lua,cjson,gzip,dash,expat,libyaml,mujs,miniz,brotli,pcre2,mawk,sed,fmt,json,eigen,ranges,exceptions,hexyl")
 options.add_argument("--compilers", default="gcc-12,clang-16")
 options.add_argument("--trueline", default=_common.TRUELINE)
 options.add_argument("--old", help="another build of the command")
@@ -29,7 +31,7 @@ ROOT = os.path.abspath(args.root)
 def crates():
     """The crates' sources."""
     where = f"{ROOT}/crates"
-    if not os.path.isdir(where):
+    if not all(os.path.isdir(f"{where}/{name}") for name in CRATES):
         os.makedirs(f"{ROOT}/fetch", exist_ok=True)
         with open(f"{ROOT}/fetch/Cargo.toml", "w") as manifest:
             manifest.write('[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n[lib]\npath = "lib.rs"\n[workspace]\n[dependencies]\n')
@@ -79,6 +81,30 @@ def units(program):
     if program == "lua":
         others = ("lua.c", "luac.c", "onelua.c")
         return [own, *(f for f in sorted(glob.glob(f"{lua}/*.c")) if os.path.basename(f) not in others)], [f"-I{lua}", "-lm"]
+    if program == "miniz":
+        return [own, f"{c}/miniz-sys/miniz.c"], [f"-I{c}/miniz-sys"]
+    if program == "brotli":
+        brotli = f"{c}/brotli-sys/brotli"
+        return [own, *(f for part in ("common", "dec", "enc") for f in sorted(glob.glob(f"{brotli}/{part}/*.c")))], [f"-I{brotli}/include", "-lm"]
+    if program == "pcre2":
+        pcre2 = f"{c}/pcre2-sys/upstream"
+        included = ("pcre2_jit_match.c", "pcre2_jit_misc.c", "pcre2_ucptables.c")
+        defined = "HAVE_STDLIB_H=1 HAVE_MEMMOVE=1 HAVE_CONFIG_H=1 PCRE2_STATIC=1 SUPPORT_PCRE2_8=1 SUPPORT_UNICODE=1 PCRE2_CODE_UNIT_WIDTH=8"
+        sources = [f for f in sorted(glob.glob(f"{pcre2}/src/*.c")) if os.path.basename(f) not in included]
+        return [own, *sources], [f"-I{pcre2}/src", f"-I{pcre2}/include", *(f"-D{d}" for d in defined.split())]
+    if program == "expat":
+        expat = f"{debian('expat')}/expat/lib"
+        os.makedirs(f"{ROOT}/empty", exist_ok=True)
+        open(f"{ROOT}/empty/expat_config.h", "w").close()
+        defined = "XML_DTD XML_NS XML_GE=1 XML_POOR_ENTROPY XML_CONTEXT_BYTES=1024"
+        return [own, *named(expat, "xmlparse xmlrole xmltok")], [f"-I{expat}", f"-I{ROOT}/empty", *(f"-D{d}" for d in defined.split())]
+    if program == "libyaml":
+        yaml = debian("libyaml")
+        defined = 'YAML_VERSION_MAJOR=0 YAML_VERSION_MINOR=2 YAML_VERSION_PATCH=5 YAML_VERSION_STRING="0.2.5"'
+        return [own, *sorted(glob.glob(f"{yaml}/src/*.c"))], [f"-I{yaml}/include", *(f"-D{d}" for d in defined.split())]
+    if program == "mujs":
+        mujs = debian("mujs")
+        return [own, f"{mujs}/one.c"], [f"-I{mujs}", "-lm"]
     cjson = debian("cjson")
     return [own, f"{cjson}/cJSON.c"], [f"-I{cjson}", "-lm"]
 
@@ -107,7 +133,7 @@ def build(program, cc, level):
     still = [f"{tool}=:" for tool in ("ACLOCAL", "AUTOCONF", "AUTOHEADER", "AUTOMAKE", "MAKEINFO")]
     _common.run("./configure", "-q", f"CC={cc}", f"CFLAGS=-g -{level} -w", *still, cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     subprocess.run(["make", "-k", "-s", "-j2", *still], cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _common.run("cp", f"{tree}/gzip" if program == "gzip" else f"{tree}/src/dash", out)
+    _common.run("cp", f"{tree}/{CONFIGURED[program]}", out)
     return out
 
 
@@ -118,6 +144,9 @@ def measure(trueline, label, program, cc):
     with open(text, "w") as file:
         file.writelines(f"{number}\n" for number in range(1, 401))
     words = {"bzip2": ["-c", "-z", text], "gzip": ["-c", text], "sqlite": ["small"], "dash": [f"{OWN}/script.sh"], "hexyl": ["--length", "256", text]}
+    words |= {"mawk": ["-f", f"{OWN}/program.awk"], "sed": ["-n", "-f", f"{OWN}/script.sed", f"{ROOT}/short"]}
+    with open(f"{ROOT}/short", "w") as file:
+        file.writelines(f"{number}\n" for number in range(1, 9))
     words = words.get(program, [])
     document, out = f"{ROOT}/{program}.{cc}.{label}.json", f"{ROOT}/{program}.{cc}.{label}.confirmed"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
