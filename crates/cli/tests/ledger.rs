@@ -73,6 +73,46 @@ fn an_entry_shows_is_gone_or_changed_and_what_contradicts_the_ledger_fails() {
     assert!(code == Some(0) && said.contains("(not in the ledger)"), "{said}");
 }
 
+/// An entry that no invariant speaks of, with a script that answers by the variable it is given.
+fn asked(dir: &Path, component: &str, versions: &str, script: &str) {
+    entry(dir, versions, 3);
+    let entry = dir.join("gcc-merged-return");
+    let bug = std::fs::read_to_string(entry.join("bug.toml")).unwrap();
+    let bug = bug.replace("invariant = \"line\"\n", "").replace("component = \"gcc\"", &format!("component = \"{component}\""));
+    std::fs::write(entry.join("bug.toml"), bug).unwrap();
+    std::fs::write(entry.join("reproduce.sh"), script).unwrap();
+}
+
+#[test]
+fn what_no_invariant_speaks_of_is_asked_of_the_entrys_script_with_the_compiler_level_and_debugger() {
+    let dir = tempfile::tempdir().unwrap();
+    let ledger = dir.path().to_str().unwrap();
+    let gdb = std::process::Command::new("gdb").arg("--version").output().unwrap();
+    let banner = String::from_utf8(gdb.stdout).unwrap();
+    let gdb = format!("gdb {}", banner.lines().next().unwrap().rsplit(' ').next().unwrap());
+    let verify = |flag: &str, tool: &str| {
+        let output = trueline(&["ledger", "verify", ledger, flag, tool]);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr))
+    };
+    let levels = format!("\"{}\" = [\"-O2\"]\n\"{gdb}\" = [\"-O2\"]", version());
+
+    asked(dir.path(), "gcc", &levels, "case $CC$LEVEL in */gcc-12-O2) exit 0;; esac\nexit 2\n");
+    let (code, said) = verify("--cc", "gcc-12");
+    assert!(code == Some(0) && said.contains("-O2    shows"), "{said}");
+
+    asked(dir.path(), "gcc", &levels, "exit 1\n");
+    let (code, said) = verify("--cc", "gcc-12");
+    assert!(code == Some(1) && said.contains("gone  (the ledger has it as shown)"), "{said}");
+
+    asked(dir.path(), "gdb", &levels, "case $GDB in */gdb) exit 0;; esac\nexit 2\n");
+    let (code, said) = verify("--debugger", "gdb");
+    assert!(code == Some(0) && said.contains("-O2    shows"), "{said}");
+
+    asked(dir.path(), "gdb", &levels, "echo no display >&2\nexit 2\n");
+    let (code, said) = verify("--debugger", "gdb");
+    assert!(code == Some(2) && said.contains("reproduce.sh cannot tell: no display"), "{said}");
+}
+
 #[test]
 fn a_ledger_without_entries_or_compilers_is_no_clean_result() {
     let dir = tempfile::tempdir().unwrap();
@@ -84,7 +124,7 @@ fn a_ledger_without_entries_or_compilers_is_no_clean_result() {
     };
     assert!(refused("gcc-12").contains("has no entries"));
     entry(dir.path(), "\"gcc 12.2.0\" = [\"-O2\"]", 3);
-    assert!(refused("clang-16").contains("no compiler of their families"));
+    assert!(refused("clang-16").contains("no compiler or debugger of their families"));
 }
 
 #[test]

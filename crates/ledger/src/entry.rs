@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use trueline_model::{CompilerKind, Invariant, Language, OptLevel, Origin, Program};
+use trueline_toolchain::ToolKind;
 
 /// The name of an entry's directory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -27,15 +28,30 @@ pub enum Component {
     Llvm,
     /// The Rust compiler.
     Rustc,
+    /// The GNU debugger.
+    Gdb,
+    /// LLVM's debugger.
+    Lldb,
+}
+
+/// What an entry is looked for in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Compilers of a kind.
+    Compilers(CompilerKind),
+    /// Releases of a debugger.
+    Debuggers(ToolKind),
 }
 
 impl Component {
-    /// The compilers that an entry is looked for in.
-    pub fn compiler(self) -> CompilerKind {
+    /// What its entries are looked for in.
+    pub fn family(self) -> Family {
         match self {
-            Self::Gcc => CompilerKind::Gcc,
-            Self::Llvm => CompilerKind::Clang,
-            Self::Rustc => CompilerKind::Rustc,
+            Self::Gcc => Family::Compilers(CompilerKind::Gcc),
+            Self::Llvm => Family::Compilers(CompilerKind::Clang),
+            Self::Rustc => Family::Compilers(CompilerKind::Rustc),
+            Self::Gdb => Family::Debuggers(ToolKind::Gdb),
+            Self::Lldb => Family::Debuggers(ToolKind::Lldb),
         }
     }
 
@@ -45,6 +61,8 @@ impl Component {
             Self::Gcc => "gcc",
             Self::Llvm => "llvm",
             Self::Rustc => "rustc",
+            Self::Gdb => "gdb",
+            Self::Lldb => "lldb",
         }
     }
 }
@@ -104,8 +122,10 @@ pub struct Site {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Symptom {
-    /// The invariant that is broken.
-    pub invariant: Invariant,
+    /// The invariant that is broken, as `trueline check` sees it. Without one the entry's `reproduce.sh` is asked: for what a
+    /// debugger does, and for what no invariant speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invariant: Option<Invariant>,
     /// The line on which it is seen; the function that it is shown in may differ between levels.
     pub line: u32,
     /// The variable that it is about, if it is about one.
@@ -284,6 +304,11 @@ impl Entry {
         if !bug.versions.values().any(|levels| !levels.is_empty()) {
             return Err(bad("it shows with no version; name the versions and levels that were tried".to_owned()));
         }
+        if matches!(bug.component.family(), Family::Debuggers(_)) && bug.shows.invariant.is_some() {
+            return Err(bad(
+                "it is about a debugger, and names an invariant of compilers; leave it out, and reproduce.sh is asked".to_owned()
+            ));
+        }
         if bug.status != Status::Unreported && !bug.near.iter().any(|n| n.tie == Tie::Same) {
             return Err(bad("it counts as reported; add a [[near]] with tie = \"same\"".to_owned()));
         }
@@ -360,5 +385,6 @@ truth = "line 1"
         assert!(refused(&put(BUG.replace("[\"-O2\"]", "[]"))).contains("shows with no version"));
         assert!(refused(&put(BUG.replace("unreported", "reported"))).contains("[[near]]"));
         assert!(refused(&put(BUG.replace("findings", "finding"))).contains("finding"));
+        assert!(refused(&put(BUG.replace("\"gcc\"", "\"gdb\""))).contains("leave it out"));
     }
 }

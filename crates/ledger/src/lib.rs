@@ -1,10 +1,10 @@
-//! The ledger: one directory per root cause found in a compiler, with its program, its report and what must be seen.
+//! The ledger: one directory per root cause found in a compiler or debugger, with its program, its report and what must be seen.
 //!
 //! [`Ledger::read`] reads the directories and refuses an entry that lacks a part. [`verify`] builds the program of an entry with a
-//! compiler and says whether the fault still shows. Deliberately absent: finding causes, which hunts and triage do, and printing.
+//! compiler, or shows it to a debugger, and says whether the fault still shows. Deliberately absent: finding causes, which hunts and triage do, and printing.
 
 mod entry;
 mod verify;
 
-pub use entry::{Bug, Component, Entry, EntryId, Ledger, LedgerError, Near, Severity, Site, Standing, Status, Symptom, Tie};
-pub use verify::{Answer, Recorded, State, verify};
+pub use entry::{Bug, Component, Entry, EntryId, Family, Ledger, LedgerError, Near, Severity, Site, Standing, Status, Symptom, Tie};
+pub use verify::{Answer, Recorded, State, Tried, verify};

@@ -1,15 +1,15 @@
-//! `trueline ledger`: the causes that were found in compilers, looked for again and shown.
+//! `trueline ledger`: the causes that were found in compilers and debuggers, looked for again and shown.
 
 use crate::exit::Ending;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use trueline_ledger::{Answer, Entry, Ledger, Recorded, Standing, State, Status, verify};
+use trueline_ledger::{Answer, Entry, Family, Ledger, Recorded, Standing, State, Status, Tried, verify};
 use trueline_report::{LedgerLine, LedgerPage, LedgerRow, write_ledger};
-use trueline_toolchain::{Compiler, find_compiler, installed_compilers};
+use trueline_toolchain::{Compiler, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers};
 
-/// Follow known causes over the releases of compilers: does each still show, and what does it look like?
+/// Follow known causes over the releases of compilers and debuggers: does each still show, and what does it look like?
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -18,7 +18,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Build each program with the compilers at hand and say whether the fault shows, is gone or has changed. Exits with 1 when a
+    /// Build each program with the compilers at hand, show it to the debuggers at hand, and say whether the fault shows, is gone or has changed. Exits with 1 when a
     /// build contradicts the ledger.
     Verify {
         /// The directory of the ledger.
@@ -27,6 +27,9 @@ enum Action {
         /// Compilers, separated by commas; every one that is found by default.
         #[arg(long, value_name = "CC", value_delimiter = ',')]
         cc: Vec<String>,
+        /// Debuggers for the entries about debuggers, by name or path, separated by commas; gdb and lldb by default.
+        #[arg(long, value_name = "DEBUGGER", value_delimiter = ',')]
+        debugger: Vec<String>,
         /// Entries by name; all by default.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         only: Vec<String>,
@@ -69,7 +72,7 @@ pub struct Verified {
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     match args.action {
-        Action::Verify { ledger, cc, only, json } => verify_all(&read(&ledger, &only)?, &cc, json),
+        Action::Verify { ledger, cc, debugger, only, json } => verify_all(&read(&ledger, &only)?, &cc, &debugger, json),
         Action::Html { ledger, out } => {
             let pages: Vec<LedgerPage> = read(&ledger, &[])?.iter().map(page).collect();
             println!("{}", write_ledger(&out, &pages)?.display());
@@ -90,11 +93,21 @@ fn read(dir: &Path, only: &[String]) -> anyhow::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn verify_all(entries: &[Entry], cc: &[String], json: bool) -> anyhow::Result<Ending> {
+/// The debuggers that were named, or those that are here.
+fn debuggers(names: &[String]) -> Result<Vec<Tool>, ToolError> {
+    let kind_of = |name: &str| if name.rsplit('/').next().is_some_and(|n| n.contains("lldb")) { ToolKind::Lldb } else { ToolKind::Gdb };
+    match names {
+        [] => Ok([ToolKind::Gdb, ToolKind::Lldb].into_iter().filter_map(|kind| find_tool(kind, None).ok()).collect()),
+        names => names.iter().map(|name| find_tool(kind_of(name), Some(name))).collect(),
+    }
+}
+
+fn verify_all(entries: &[Entry], cc: &[String], debugger: &[String], json: bool) -> anyhow::Result<Ending> {
     let compilers: Vec<Compiler> = match cc {
         [] => installed_compilers(),
         names => names.iter().map(|name| find_compiler(name)).collect::<Result<_, _>>()?,
     };
+    let debuggers = debuggers(debugger)?;
     let terminal = std::io::stderr().is_terminal();
     let mut verified = Vec::new();
     for (number, entry) in entries.iter().enumerate() {
@@ -102,8 +115,12 @@ fn verify_all(entries: &[Entry], cc: &[String], json: bool) -> anyhow::Result<En
             eprint!("\r\x1b[K{} of {}: {}", number + 1, entries.len(), entry.id);
         }
         let mut builds = Vec::new();
-        for compiler in compilers.iter().filter(|c| c.id.kind == entry.bug.component.compiler()) {
-            builds.extend(verify(entry, compiler)?);
+        let tried: Vec<Tried> = match entry.bug.component.family() {
+            Family::Compilers(kind) => compilers.iter().filter(|c| c.id.kind == kind).map(Tried::Compiler).collect(),
+            Family::Debuggers(kind) => debuggers.iter().filter(|d| d.kind == kind).map(Tried::Debugger).collect(),
+        };
+        for tried in tried {
+            builds.extend(verify(entry, tried)?);
         }
         verified.push(Verified { id: entry.id.0.clone(), title: entry.bug.title.clone(), builds });
     }
@@ -115,7 +132,10 @@ fn verify_all(entries: &[Entry], cc: &[String], json: bool) -> anyhow::Result<En
             State::NotChecked { reason } => Some(reason.as_str()),
             _ => None,
         });
-        bail!("no entry could be looked for: {}", reason.unwrap_or("no compiler of their families is here; name one with --cc"));
+        bail!(
+            "no entry could be looked for: {}",
+            reason.unwrap_or("no compiler or debugger of their families is here; name one with --cc or --debugger")
+        );
     }
     if json {
         println!("{}", serde_json::to_string_pretty(&Document { schema: "trueline.ledger/1", entries: &verified })?);
@@ -129,7 +149,7 @@ fn verify_all(entries: &[Entry], cc: &[String], json: bool) -> anyhow::Result<En
 fn print(entry: &Verified) {
     println!("{}  {}", entry.id, entry.title);
     if entry.builds.is_empty() {
-        println!("  not looked for: no compiler of its family is here");
+        println!("  not looked for: no compiler or debugger of its family is here");
     }
     for answer in &entry.builds {
         let state = match &answer.state {

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Shows the fault of report.md. CC and LLDB may name others. Exit 0: it shows. 1: it does not. 2: it cannot be told.
+cd "$(dirname "$0")" || exit 2
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+"${CC:-gcc}" "${LEVEL:--O1}" -g program.c -o "$work/a.out" || exit 2
+shown=$("${LLDB:-lldb}" -x -b -o 'breakpoint set -f program.c -l 5' -o run -o 'frame variable twice' "$work/a.out" 2>&1 |
+  sed -n 's/^([^)]*) \**twice = //p' | tail -1)
+echo "lldb shows twice = $shown; the program computes 3."
+case $shown in
+  '<'*) exit 0 ;;
+  '3'*) exit 1 ;;
+esac
+exit 2
