@@ -2,11 +2,12 @@
 //!
 //! Landlock keeps writes inside named directories and signals inside the child's own domain; seccomp
 //! takes away sockets and, for programs under test, new processes. Both work without privileges and cost
-//! microseconds, which namespaces do not. On a kernel without Landlock the file rules are not enforced;
+//! microseconds, which namespaces do not; only a child that may open sockets gets one (`network`). On a kernel without Landlock the file rules are not enforced;
 //! [`confinement_support`] says so, and `doctor` prints it.
 //!
 //! Everything is prepared in the parent; the child only makes system calls between fork and exec.
 
+use crate::network::OwnNetwork;
 use crate::{Permission, Permissions};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope, path_beneath_rules,
@@ -91,6 +92,8 @@ pub fn confinement_support() -> ConfinementSupport {
 
 /// Rules made ready in the parent, to be entered by the child.
 pub(crate) struct Cell {
+    /// For a child that may open sockets.
+    network: Option<OwnNetwork>,
     files: Option<OwnedFd>,
     filters: &'static [BpfProgram],
 }
@@ -106,11 +109,13 @@ impl Cell {
             Confinement::Traced { writable, allowed } => (writable, *allowed, Kind::Traced),
             Confinement::Program { writable, allowed } => (writable, *allowed, Kind::Program),
         };
-        Ok(Some(Self { files: file_rules(writable, allowed)?, filters: filters(kind, allowed) }))
+        let network = allowed.allow(Permission::Net).then(OwnNetwork::prepare).transpose()?;
+        Ok(Some(Self { network, files: file_rules(writable, allowed)?, filters: filters(kind, allowed) }))
     }
 
     /// Enters the rules. Runs between fork and exec: system calls only.
     pub(crate) fn enter(&self) -> io::Result<()> {
+        self.network.as_ref().map_or(Ok(()), OwnNetwork::enter)?;
         // SAFETY: two system calls on integers.
         unsafe {
             if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 {
@@ -290,12 +295,16 @@ mod tests {
 
     /// Compiles a program that tries something and runs it confined, its own directory writable.
     fn attempt(code: &str) -> (Exit, Scratch) {
+        attempt_with(Permissions::default(), code)
+    }
+
+    fn attempt_with(allowed: Permissions, code: &str) -> (Exit, Scratch) {
         let scratch = Scratch::new().unwrap();
-        let source = scratch.write("try.c", format!("#define _GNU_SOURCE\n#include <fcntl.h>\n#include <signal.h>\n#include <sys/socket.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(void) {{ {code} }}\n")).unwrap();
+        let source = scratch.write("try.c", format!("#define _GNU_SOURCE\n#include <fcntl.h>\n#include <signal.h>\n#include <sys/socket.h>\n#include <arpa/inet.h>\n#include <errno.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(void) {{ {code} }}\n")).unwrap();
         let request = CompileRequest::new(source, Language::C, OptLevel::O0, scratch.join("try"));
         let build = find_compiler("gcc").unwrap().compile(&request).unwrap();
         std::fs::create_dir(scratch.join("own")).unwrap();
-        let confinement = Confinement::Program { writable: vec![scratch.join("own")], allowed: Permissions::default() };
+        let confinement = Confinement::Program { writable: vec![scratch.join("own")], allowed };
         let exit = Job::new(build.binary).cwd(scratch.join("own")).confine(confinement).run().unwrap().exit;
         (exit, scratch)
     }
@@ -333,6 +342,22 @@ mod tests {
     #[test]
     fn a_program_has_no_network() {
         assert_eq!(attempt("return socket(AF_INET, SOCK_STREAM, 0) < 0;").0, Exit::Signal(libc::SIGSYS));
+    }
+
+    #[test]
+    fn a_program_that_may_use_the_network_reaches_itself_and_nobody_else() {
+        let code = r#"
+            struct sockaddr_in own = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) }, other = own;
+            socklen_t length = sizeof own;
+            int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+            if (bind(server, (void *)&own, length) || listen(server, 1) || getsockname(server, (void *)&own, &length)) return 1;
+            if (connect(client, (void *)&own, length) || accept(server, 0, 0) < 0) return 2;
+            other.sin_addr.s_addr = htonl(0x01010101), other.sin_port = htons(53);
+            int away = socket(AF_INET, SOCK_DGRAM, 0);
+            if (connect(away, (void *)&other, length) == 0) return 3;
+            return errno == ENETUNREACH ? 7 : 4;"#;
+        let (exit, _scratch) = attempt_with([Permission::Net].into_iter().collect(), code);
+        assert_eq!(exit, Exit::Code(7));
     }
 
     #[test]

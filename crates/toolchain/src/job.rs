@@ -6,6 +6,7 @@
 
 use crate::Permission;
 use crate::confine::{Cell, Confinement};
+use crate::network;
 use crate::pipes::{Collected, collect};
 use crate::resident::{self, Numbers};
 use crate::running::{self, Running};
@@ -294,7 +295,7 @@ impl Job {
     /// Runs it and hands standard output to `consume` in chunks as it comes; `Break` kills the group.
     pub fn stream(&self, mut consume: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<Outcome, JobError> {
         let started = Instant::now();
-        let failed = |source| JobError::Spawn { program: self.program.clone(), source };
+        let failed = |source| JobError::Spawn { program: self.program.clone(), source: network::explain(source) };
         let Running { pid, stdin, stdout, stderr } = self.start().map_err(failed)?;
         let group = ProcessGroup(pid);
         if let Some(mut pipe) = stdin {
@@ -333,7 +334,7 @@ impl Job {
     /// before its first instruction (at the exec's SIGTRAP). Output goes to nowhere. The caller drives
     /// it with ptrace from this same thread; dropping the value kills the group.
     pub fn spawn_traced(&self) -> Result<Traced, JobError> {
-        let failed = |source| JobError::Spawn { program: self.program.clone(), source };
+        let failed = |source| JobError::Spawn { program: self.program.clone(), source: network::explain(source) };
         let mut command = self.command(Tracing::On).map_err(failed)?;
         command.stdin(match &self.stdin_from {
             Some(source) => Stdio::from(source.try_clone().map_err(failed)?),

@@ -14,6 +14,7 @@ mod driver;
 mod job;
 mod launch;
 mod link;
+mod network;
 mod parts;
 mod permission;
 mod pipes;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// One thing that closed programs do not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Permission {
-    /// Open sockets.
+    /// Open sockets, in a network where nobody else is.
     Net,
     /// Replace itself by another program.
     Exec,
