@@ -23,7 +23,7 @@ use trueline_oracle::{
 };
 use trueline_toolchain::{Compiler, Launch, Limits, Scratch};
 use trueline_trace::native::{LoadedLibrary, executed_lines, loaded_libraries};
-use trueline_trace::{Engine, Focus, Patience, TraceEnd, TraceRequest, TraceSummary, Vars, open_engine};
+use trueline_trace::{Engine, Focus, Patience, Threads, TraceEnd, TraceRequest, TraceSummary, Vars, open_engine};
 
 /// How to check.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub struct CheckOptions {
     pub launch: Launch,
     /// Which process is traced when the program forks.
     pub follow: Follow,
+    /// Whose stops are looked at.
+    pub threads: Threads,
     /// How often the -O0 build is traced.
     pub repeat: Repeat,
     /// Stops after which a trace is cut off. Without patience a cut-off reference cannot be judged against.
@@ -72,6 +74,7 @@ impl Default for CheckOptions {
             invariants: Invariant::usual().collect(),
             launch: Launch::default(),
             follow: Follow::Parent,
+            threads: Threads::First,
             repeat: Repeat::Once,
             max_steps: 1_000_000,
             patience: Patience::Endless,
@@ -259,8 +262,13 @@ impl Checker {
             // A run that was cut off is cut off at the same stop again, so that the two can be compared.
             let cut = summary.end != TraceEnd::Finished;
             let max_steps = if cut { digest.steps } else { request.max_steps };
+            // What is not steady differs from the beginning; a full second trace would show little more.
+            let patience = match request.patience {
+                Patience::Visits(visits) if !digest.given_up.everything => Patience::Visits((visits / 4).max(LEAST_VISITS)),
+                patience => patience,
+            };
             let binary = elsewhere_on_the_stack(&request.binary);
-            let again = TraceRequest { binary, max_steps, deadline: self.last_moment(), ..request };
+            let again = TraceRequest { binary, max_steps, patience, deadline: self.last_moment(), ..request };
             let (again, _, second) = self.trace_reference(&again, false)?;
             facts.unsteady = Unsteady::between(&digest, &again);
             trace_cpu += second.cpu;
@@ -291,9 +299,11 @@ impl Checker {
         Ok((digest, visits, summary))
     }
 
-    /// Whether values are placed among the moments of the reference run: only our own engine can tell one call from another.
+    /// Whether values are placed among the moments of the reference run: only our own engine can tell one call from another, and
+    /// it counts those of the first thread.
     fn looks_at_moments(&self) -> bool {
-        self.options.engine == EngineKind::Native && self.options.invariants.contains(&Invariant::Stale)
+        let can = self.options.engine == EngineKind::Native && self.options.threads == Threads::First;
+        can && self.options.invariants.contains(&Invariant::Stale)
     }
 
     fn digest(&self, role: Role) -> Digest {
@@ -537,6 +547,7 @@ impl Checker {
             Note::few_seen(&ground.facts.executed, &reference.digest).filter(|_| self.looks_everywhere() && reference.seen.is_whole()),
         );
         let here = Seen::of(&summary, 0);
+        notes.extend(Note::threads(self.options.threads, &reference.seen, &here));
         // What lines do is watched over the whole run, whether or not every stop was made; not of one that was cut off.
         let is_finished = reference.seen.is_finished() && here.is_finished();
         let effects = if is_finished { self.effects(reference, binary, &debug)? } else { None };
@@ -545,7 +556,7 @@ impl Checker {
         }
         let mut effects = effects.unwrap_or_default();
         // Between stops that were not made a variable may have been assigned.
-        if here.is_whole() {
+        if here.is_whole() && here.followed == 0 {
             effects.lost.extend(came_back);
         }
         let placing = Placing {
@@ -583,7 +594,8 @@ impl Checker {
             marked = OptimizedFacts { uninitialised, ..(*optimized_facts).clone() };
             case.optimized_facts = &marked;
             record = ground.watched.lock();
-            let watched = record.complete(&ground.debug, &ground.binary, &ground.launch, &self.options.limits, asked);
+            let threads = reference.seen.followed;
+            let watched = record.complete(&ground.debug, &ground.binary, (&ground.launch, threads), &self.options.limits, asked);
             watched.map_err(|e| CheckError::Trace(e.into()))?;
             case.witness = &*record;
             drop(judgement);
@@ -657,6 +669,7 @@ impl Checker {
             policy: self.options.policy,
             vars: Vars::All,
             follow: self.options.follow,
+            threads: self.options.threads,
             max_steps: self.options.max_steps,
             patience: self.options.patience,
             focus: self.options.focus.clone(),
@@ -689,6 +702,9 @@ fn nothing_stepped(executed: &BTreeSet<LineKey>, user_files: &[String]) -> Strin
         n => format!("{n} lines of the user's files ({files}) were executed, none where a debugger steps from main"),
     }
 }
+
+/// Visits of an address in the second run at -O0, at the least.
+const LEAST_VISITS: u32 = 8;
 
 /// CPU time that an optimized build may take: this many times what the reference took, and at least some seconds.
 const MOST_CPU_OVER_REFERENCE: u32 = 20;

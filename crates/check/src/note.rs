@@ -7,7 +7,7 @@ use trueline_machine::inferior::Refusal;
 use trueline_model::LineKey;
 use trueline_oracle::{Digest, Unsteady};
 use trueline_toolchain::Permission;
-use trueline_trace::{TraceEnd, TraceSummary};
+use trueline_trace::{Threads, TraceEnd, TraceSummary};
 
 /// The share of the executed lines that a trace must have come to, below which that is said. What stays below it on programs
 /// that people ship is threads, callbacks of libraries and handlers of signals.
@@ -48,6 +48,15 @@ pub enum Note {
         /// Those among them that the trace came to.
         seen: usize,
     },
+    /// The program has threads whose stops were not looked at.
+    Threads {
+        /// Threads that were started beside the first.
+        started: u32,
+        /// Those among them whose stops were looked at.
+        followed: u32,
+        /// True when all of them were asked for.
+        wanted: bool,
+    },
     /// What lines do could not be watched in both runs, so that no breakpoint was judged.
     BreakpointsUnjudged,
     /// The traces looked at a part of the run: as much as was asked for, or as there was time for.
@@ -74,6 +83,9 @@ pub enum Note {
 pub(crate) struct Seen {
     /// Addresses that ran.
     pub executed: u64,
+    /// Threads beside the first that were followed.
+    pub followed: u32,
+    threads: u32,
     addresses: u64,
     given_up: u64,
     end: TraceEnd,
@@ -81,7 +93,8 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn of(summary: &TraceSummary, executed: u64) -> Self {
-        Self { executed, addresses: summary.addresses, given_up: summary.given_up, end: summary.end }
+        let &TraceSummary { end, threads, followed, addresses, given_up, .. } = summary;
+        Self { executed, followed, threads, addresses, given_up, end }
     }
 
     /// True when the trace went to the program's end.
@@ -131,6 +144,13 @@ impl Note {
         few.then_some(Self::FewSeen { executed: executed.len(), seen })
     }
 
+    /// Which threads were not looked at, where there are any.
+    pub(crate) fn threads(wanted: Threads, reference: &Seen, optimized: &Seen) -> Option<Self> {
+        let started = reference.threads.max(optimized.threads);
+        let followed = reference.followed.min(optimized.followed);
+        (followed < started).then_some(Self::Threads { started, followed, wanted: wanted == Threads::Each })
+    }
+
     /// What part of the run was looked at.
     pub(crate) fn partial(executed: &BTreeSet<LineKey>, digest: &Digest, reference: &Seen, optimized: &Seen, left_out: usize) -> Self {
         Self::Partial {
@@ -170,6 +190,12 @@ impl fmt::Display for Note {
                     LibraryGap::SameFile => "is the same file in both builds",
                 };
                 write!(f, "the code of {name} was not checked: it {why}")
+            }
+            Self::Threads { started, followed, wanted: true } => {
+                write!(f, "of {started} threads beside the first {followed} were followed in both builds")
+            }
+            Self::Threads { started, .. } => {
+                write!(f, "{started} more threads ran, whose stops were not looked at; --threads all looks at them")
             }
             Self::BreakpointsUnjudged => {
                 f.write_str("breakpoints were not judged: the program runs too long, or does what cannot be watched")

@@ -1,14 +1,16 @@
 //! -O0 under a microscope: what a variable held after every store, and where it was initialised.
 //!
 //! The program runs twice, stopping after every instruction that writes memory and at every line row. On each
-//! entry of a watched function the stack below it is filled with a pattern, another one in each run: bytes that differ
-//! between the runs were never written, so the variable is not initialised there. This is what makes a
+//! entry of a function the stack below it is filled with a pattern, another one in each run: bytes that differ
+//! between the runs were never written, so the variable is not initialised there. The C library fills what it allocates with two
+//! patterns as well, so that copies of uninitialised memory from the heap are known for what they are. This is what makes a
 //! `value` report certain: the value shown never was.
 
 use crate::leaves::{Leaf, leaves, text_of};
 use crate::line_code::changes_memory;
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, Register};
 use std::cell::RefCell;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +29,10 @@ const MOST_STOPS: usize = 400_000;
 const MOST_BYTES: usize = 48 << 20;
 /// The DWARF number of rbp.
 const RBP: u16 = 6;
+/// What memory that was never written holds in the two runs.
+const PATTERNS: [u8; 2] = [0xa5, 0x5a];
+/// Tells the C library to fill what it allocates.
+const TUNABLES: &str = "GLIBC_TUNABLES";
 /// Stack that is filled below a function's entry.
 const FILL: [usize; 3] = [32 << 10, 4 << 10, 512];
 
@@ -52,12 +58,13 @@ impl Witness for Summons {
 pub(crate) struct Record(BTreeMap<VarKey, Option<Testimony>>);
 
 impl Record {
-    /// Watches those of the variables that were not watched before: the levels of a compiler ask about the same ones.
+    /// Watches those of the variables that were not watched before: the levels of a compiler ask about the same ones. With the launch
+    /// goes how many threads are followed beside the first.
     pub(crate) fn complete(
         &mut self,
         module: &Module,
         binary: &Path,
-        launch: &Launch,
+        launch: (&Launch, u32),
         limits: &Limits,
         variables: BTreeSet<VarKey>,
     ) -> Result<(), JobError> {
@@ -95,20 +102,48 @@ struct Watched {
 type Testimonies = BTreeMap<VarKey, Testimony>;
 
 /// Watches `variables` of the -O0 build; those it cannot watch are absent from the answer.
-fn watch(module: &Module, binary: &Path, launch: &Launch, limits: &Limits, variables: &BTreeSet<VarKey>) -> Result<Testimonies, JobError> {
+fn watch(
+    module: &Module,
+    binary: &Path,
+    (launch, threads): (&Launch, u32),
+    limits: &Limits,
+    variables: &BTreeSet<VarKey>,
+) -> Result<Testimonies, JobError> {
     let plan = Plan::make(module, variables);
     if plan.watched.is_empty() {
         return Ok(Testimonies::new());
     }
-    let run = |pattern: u8| match plan.run(module, binary, launch, limits, pattern) {
+    let run = |pattern: u8, thread: u32| match plan.run(module, binary, launch, limits, pattern, thread) {
         Err(TraceError::Job(killed @ JobError::Killed { .. })) => Err(killed),
         // A run that fails or does not repeat says nothing; candidates then stay unconfirmed.
         Err(_) => Ok(None),
         Ok(run) => Ok(run),
     };
-    // A run that is too long is so the second time as well.
-    let Some(first) = run(0xa5)? else { return Ok(Testimonies::new()) };
-    Ok(run(0x5a)?.map_or_else(Testimonies::new, |second| plan.compare(module, &first, &second)))
+    let mut all = Testimonies::new();
+    for thread in 0..=threads {
+        // A run that is too long is so the second time as well.
+        let Some(first) = run(PATTERNS[0], thread)? else { return Ok(Testimonies::new()) };
+        let Some(second) = run(PATTERNS[1], thread)? else { return Ok(Testimonies::new()) };
+        let found = plan.compare(module, &first, &second);
+        // What one thread did cannot be told, so that nothing is known of the variables.
+        if found.is_empty() {
+            return Ok(found);
+        }
+        for (variable, testimony) in found {
+            match all.entry(variable) {
+                Entry::Vacant(place) => drop(place.insert(testimony)),
+                Entry::Occupied(mut known) => add(known.get_mut(), testimony),
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Adds what was seen in another thread.
+fn add(known: &mut Testimony, other: Testimony) {
+    known.values.iter_mut().zip(other.values).for_each(|(all, more)| all.extend(more));
+    known.uninitialised_on.extend(other.uninitialised_on);
+    known.lines.extend(other.lines);
 }
 
 struct Plan {
@@ -117,6 +152,8 @@ struct Plan {
     /// Entry address of a watched function, by which its activations are known.
     entries: HashMap<u64, usize>,
     returns: HashMap<u64, usize>,
+    /// Entry addresses of the other functions: a struct in their frames may be copied to a watched variable.
+    others: HashSet<u64>,
     functions: usize,
 }
 
@@ -131,7 +168,14 @@ struct Run {
 
 impl Plan {
     fn make(module: &Module, variables: &BTreeSet<VarKey>) -> Self {
-        let mut plan = Self { watched: Vec::new(), stops: HashSet::new(), entries: HashMap::new(), returns: HashMap::new(), functions: 0 };
+        let mut plan = Self {
+            watched: Vec::new(),
+            stops: HashSet::new(),
+            entries: HashMap::new(),
+            returns: HashMap::new(),
+            others: HashSet::new(),
+            functions: 0,
+        };
         let real: Vec<FunctionCopy<'_>> = module.copies().filter(|c| !c.is_inlined()).collect();
         let mut numbers: HashMap<u64, usize> = HashMap::new();
         for key in variables {
@@ -174,19 +218,41 @@ impl Plan {
         for &(low, high) in &function.ranges {
             self.stops.extend(module.rows_in(low, high).map(|i| module.rows[i].address));
         }
-        if number.is_some() {
-            self.stops.insert(function.entry());
+        self.stops.insert(function.entry());
+        if number.is_none() {
+            self.others.insert(function.entry());
         }
     }
 
-    /// One run; `None` when it is too long to be remembered, or not what a closed program does.
-    fn run(&self, module: &Module, binary: &Path, launch: &Launch, limits: &Limits, pattern: u8) -> Result<Option<Run>, TraceError> {
+    /// One run, with the eyes on one thread; `None` when it is too long to be remembered, or not what a closed program does.
+    fn run(
+        &self,
+        module: &Module,
+        binary: &Path,
+        launch: &Launch,
+        limits: &Limits,
+        pattern: u8,
+        thread: u32,
+    ) -> Result<Option<Run>, TraceError> {
         let prepared = launch.job(binary, Onlooker::Tracer, limits);
-        let job = prepared.map_err(|source| TraceError::System { what: "cannot prepare a run".into(), source })?;
+        let mut job = prepared.map_err(|source| TraceError::System { what: "cannot prepare a run".into(), source })?;
+        // What comes back from a thread's own cache is not filled, so that there is none. Numbers of equal length, since the environment lies on the stack. Those who tune their C library themselves have their way.
+        if !launch.env.iter().any(|(name, _)| name == TUNABLES) {
+            job = job.env(
+                TUNABLES,
+                format!("glibc.malloc.tcache_count=0:glibc.malloc.perturb={}", if pattern == PATTERNS[0] { 165 } else { 218 }),
+            );
+        }
         let mut inferior = Inferior::launch(&job, module.entry, module.image)?;
         inferior.permit(launch.allowed, Follow::Parent);
         if !module.libraries.is_empty() {
             inferior.follow_libraries(library_spans(module, inferior.bias()))?;
+        }
+        if thread > 0 {
+            inferior.follow_thread(thread);
+            if inferior.resume()? != Event::ThreadStarted {
+                return Ok(None);
+            }
         }
         self.run_through(&mut inferior, pattern).map_err(|e| inferior.why(e))
     }
@@ -211,6 +277,10 @@ impl Plan {
                         activations[*number].push(rsp + 8);
                         let fill = |n: usize| inferior.write(rsp - n as u64, &vec![pattern; n]);
                         fill(FILL[0]).or_else(|_| fill(FILL[1])).or_else(|_| fill(FILL[2])).map_err(system("fill the stack"))?;
+                    }
+                    if self.others.contains(&pc) {
+                        // At the very end of the stack there may be less of it.
+                        let _ = inferior.write(inferior.regs().rsp - FILL[1] as u64, &[pattern; FILL[1]]);
                     }
                     places.clear();
                     for (index, watched) in self.watched.iter().enumerate() {

@@ -1,9 +1,12 @@
 //! What two builds of a program are told, what differs from run to run, and checks that saw nothing.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use trueline_check::{CheckError, CheckOptions, CheckRun, Checker, Note, Repeat};
-use trueline_model::{Invariant, Language, OptLevel};
-use trueline_toolchain::{CompileRequest, Scratch, find_compiler};
+use trueline_model::{Invariant, Language, OptLevel, Origin, Program};
+use trueline_oracle::Remembered;
+use trueline_toolchain::{CompileRequest, Compiler, Scratch, find_compiler};
+use trueline_trace::Threads;
 
 /// Builds of one program, under names that differ; `None` where the compiler is not installed.
 fn builds(scratch: &Scratch, cc: &str, name: &str, source: &str, flags: &[&str]) -> Option<[PathBuf; 2]> {
@@ -206,5 +209,158 @@ fn what_a_long_run_at_o0_was_not_seen_to_do_is_not_held_against_a_build() {
         assert!(*given_up > 0 && seen + 1 >= *executed, "{cc}: {:?}", run.notes);
         assert!(run.violations.is_empty(), "{cc}: {:?}", run.violations);
         assert!(run.reference_steps < 150_000, "{cc}: {} steps", run.reference_steps);
+    }
+}
+
+fn program(source: &str, cflags: &[&str]) -> Program {
+    let cflags = cflags.iter().map(ToString::to_string).collect();
+    Program { name: "p.c".into(), language: Language::C, source: source.into(), origin: Origin::File { path: "p.c".into() }, cflags }
+}
+
+/// What gcc and clang each get wrong happens in a further thread only.
+const IN_A_THREAD: &str = r"
+#include <pthread.h>
+union narrow { unsigned whole; };
+long g[4];
+static __attribute__((noinline)) long fold(int a, int b, union narrow u, signed char *p) {
+  long kept[3];
+  int i;
+  for (i = 0; i < 3; i++)
+    kept[i] = -4;
+  return kept[1];
+}
+volatile unsigned in = 0x12345;
+unsigned out;
+static unsigned char narrow(unsigned short half) {
+  unsigned char byte = half;
+  out = byte + 1;
+  return byte;
+}
+__attribute__((noinline)) int both(void) {
+  unsigned wide = in;
+  unsigned mix = (wide ^ 0xffff0000u) & 0xffffu;
+  unsigned char got = narrow(mix);
+  unsigned char more = narrow((unsigned short)(wide | 0x8000));
+  return got == more;
+}
+signed char byte;
+void *worker(void *argument) {
+  union narrow u = {77};
+  g[0] = fold(1, 28, u, &byte);
+  g[1] = both();
+  return argument;
+}
+int main(void) {
+  pthread_t one, two;
+  pthread_create(&one, 0, worker, 0);
+  pthread_join(one, 0);
+  pthread_create(&two, 0, worker, 0);
+  pthread_join(two, 0);
+  return 0;
+}
+";
+
+#[test]
+fn what_happens_in_other_threads_is_judged_where_they_are_asked_for() {
+    for (cc, opt, invariant, variable) in
+        [("gcc-12", OptLevel::Og, Invariant::Parameter, "u"), ("clang-16", OptLevel::O2, Invariant::Dwarf, "half")]
+    {
+        let Ok(compiler) = find_compiler(cc) else {
+            println!("skipped: no {cc}");
+            continue;
+        };
+        let program = program(IN_A_THREAD, &["-pthread"]);
+        let check = |threads: Threads| {
+            let options = CheckOptions { threads, repeat: Repeat::Twice, ..CheckOptions::default() };
+            let checker = Checker::new(options).unwrap();
+            let reference = checker.reference(&program, &compiler).unwrap();
+            checker.check(&program, &reference, &compiler, opt, &[]).unwrap()
+        };
+        let first = check(Threads::First);
+        assert!(!first.violations.iter().any(|v| v.invariant() == invariant), "{cc}: {:?}", first.violations);
+        assert!(first.notes.contains(&Note::Threads { started: 2, followed: 0, wanted: false }), "{cc}: {:?}", first.notes);
+        let all = check(Threads::Each);
+        let found = all.violations.iter().any(|v| v.invariant() == invariant && v.variable().is_some_and(|name| &**name == variable));
+        assert!(found, "{cc}: {:?}", all.violations);
+        assert_eq!(all.notes, [], "{cc}");
+        // The frames of a thread end with its own first function.
+        let outermost = all.optimized.stops.iter().filter_map(|stop| stop.stack.last());
+        assert!(outermost.clone().any(|frame| &*frame.function == "worker") && outermost.clone().any(|frame| &*frame.function == "main"));
+        let unoptimized = checker_of_itself(&program, &compiler);
+        assert_eq!(unoptimized.violations, [], "{cc}");
+    }
+}
+
+/// A program's -O0 build held against itself, every thread.
+fn checker_of_itself(program: &Program, compiler: &Compiler) -> CheckRun {
+    let checker = Checker::new(CheckOptions { threads: Threads::Each, ..CheckOptions::default() }).unwrap();
+    let reference = checker.reference(program, compiler).unwrap();
+    checker.check_build(&reference, reference.binary(), OptLevel::O0).unwrap()
+}
+
+/// Local variables take what somebody left in memory from the heap and in the frame of a caller: an address of the binary, which is
+/// another one in each build.
+const LEFT_BEHIND: &str = r#"
+#include <stdlib.h>
+volatile long sink;
+int main(void);
+__attribute__((noinline)) void fill(long *p, int n) {
+  for (int i = 0; i < n; i++)
+    p[i] = (long)main;
+  __asm__ volatile("" : : "r"(p) : "memory");
+}
+__attribute__((noinline)) long from_heap(const long *p) {
+  long copy = p[5];
+  sink = copy & 1;
+  sink = copy >> 3;
+  return copy;
+}
+__attribute__((noinline)) long from_stack(const long *p) {
+  long other = p[5];
+  sink = other & 1;
+  sink = other >> 3;
+  return other;
+}
+__attribute__((noinline)) void litter(void) {
+  long many[64];
+  fill(many, 64);
+}
+__attribute__((noinline)) void owner(void) {
+  long unset[32];
+  __asm__ volatile("" : : "r"(unset) : "memory");
+  from_stack(unset);
+  sink = 1;
+}
+int main(void) {
+  long *first = malloc(64);
+  fill(first, 8);
+  free(first);
+  long *second = malloc(64);
+  __asm__ volatile("" : : "r"(second) : "memory");
+  from_heap(second);
+  free(second);
+  litter();
+  owner();
+  return 0;
+}
+"#;
+
+#[test]
+fn a_copy_of_memory_that_was_never_written_is_no_wrong_value() {
+    for cc in ["gcc-12", "clang-16"] {
+        let Ok(compiler) = find_compiler(cc) else {
+            println!("skipped: no {cc}");
+            continue;
+        };
+        let program = program(LEFT_BEHIND, &[]);
+        let checker = Checker::new(CheckOptions { remembered: Remembered::All, ..CheckOptions::default() }).unwrap();
+        let reference = checker.reference(&program, &compiler).unwrap();
+        let run = checker.check(&program, &reference, &compiler, OptLevel::O2, &[]).unwrap();
+        assert_eq!(run.violations, [], "{cc}");
+        for variable in ["copy", "other"] {
+            let dropped = run.dropped.iter().filter(|d| d.violation.variable().is_some_and(|name| &**name == variable));
+            let rules: BTreeSet<&str> = dropped.map(|d| d.rule).collect();
+            assert!(rules.contains("uninitialised"), "{cc}: {variable} was dropped by {rules:?}");
+        }
     }
 }

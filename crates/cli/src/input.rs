@@ -8,7 +8,7 @@ use trueline_dwarf::Search;
 use trueline_machine::inferior::Follow;
 use trueline_model::{EngineKind, Language, OptLevel, Origin, Policy, Program};
 use trueline_toolchain::{Compiler, Launch, Limits, Permission, find_compiler};
-use trueline_trace::{Focus, Landmark};
+use trueline_trace::{Focus, Landmark, Threads};
 
 /// Compiler, levels and flags as clap reads them.
 #[derive(clap::Args, Clone, Debug)]
@@ -203,6 +203,9 @@ pub struct FocusFlags {
     /// Look at nothing before this moment: FUNCTION, FUNCTION#N (its N-th call) or FILE:LINE.
     #[arg(long, value_name = "EVENT")]
     after: Option<Landmark>,
+    /// Whose stops are looked at: those of the first thread, or of all, one after the other.
+    #[arg(long, value_name = "WHICH", value_parser = parse_threads, default_value = "first")]
+    threads: Threads,
 }
 
 impl FocusFlags {
@@ -213,6 +216,17 @@ impl FocusFlags {
             bail!("--functions, --files and --after need the native engine with the policy gdb or standard");
         }
         Ok(focus)
+    }
+
+    /// Whose stops are looked at; only the native engine has the choice, and only from the start of each thread on.
+    pub fn threads(&self, tracing: &TraceFlags) -> anyhow::Result<Threads> {
+        if self.threads == Threads::Each && tracing.engine != EngineKind::Native {
+            bail!("--threads all needs the native engine");
+        }
+        if self.threads == Threads::Each && self.after.is_some() {
+            bail!("--threads all and --after exclude one another: a moment is one of the first thread");
+        }
+        Ok(self.threads)
     }
 }
 
@@ -269,6 +283,14 @@ impl LaunchFlags {
     /// Whether runs share a place and must come one after the other.
     pub fn is_alone(&self) -> bool {
         self.allow.contains(&Permission::Write)
+    }
+}
+
+fn parse_threads(text: &str) -> Result<Threads, String> {
+    match text {
+        "first" => Ok(Threads::First),
+        "all" => Ok(Threads::Each),
+        _ => Err("use first or all".to_owned()),
     }
 }
 

@@ -8,13 +8,14 @@
 //! All addresses here are run-time addresses; [`Inferior::bias`] converts. Everything happens on the
 //! thread that launched the program, because ptrace is bound to it. Dropping an [`Inferior`] kills the program.
 //!
-//! One thread is followed; the others run beside it (`company`).
+//! One thread is followed, the first unless told otherwise; the others run beside it (`company`).
 //!
 //! Deliberately absent: anything about DWARF.
 
 mod company;
 mod loader;
 mod memory;
+mod processor;
 mod refusal;
 mod slot;
 
@@ -86,6 +87,8 @@ pub enum Event {
     NotAllowed(Permission),
     /// The program was replaced by another one, as it may.
     Replaced,
+    /// The thread that is to be followed was started; it has not executed anything yet.
+    ThreadStarted,
     /// The program raised SIGTRAP by itself; tracing cannot go on.
     OwnTrap,
 }
@@ -120,6 +123,8 @@ pub struct Inferior {
     company: Company,
     loader: Loader,
     refusals: Vec<Refusal>,
+    /// Set while the program has one processor together with us.
+    shared: Option<processor::Shared>,
 }
 
 type AddressHash = std::hash::BuildHasherDefault<AddressHasher>;
@@ -187,6 +192,7 @@ impl Inferior {
             company: Company::default(),
             loader: Loader::default(),
             refusals: Vec::new(),
+            shared: None,
         };
         this.slots = slot::reserve(&mut this, image.0.wrapping_add(bias), image.1.wrapping_add(bias));
         Ok(this)
@@ -537,7 +543,8 @@ impl Inferior {
 
     /// CPU time the program has used so far.
     pub fn cpu(&self) -> Duration {
-        self.gone.unwrap_or_else(|| memory::process_cpu(self.pid.as_raw()).unwrap_or_default())
+        let clock = || [self.pid.as_raw(), self.traced.pid()].into_iter().find_map(memory::process_cpu);
+        self.gone.or_else(clock).unwrap_or_default()
     }
 
     /// True once the program is gone.

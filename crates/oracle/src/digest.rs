@@ -7,7 +7,7 @@ use crate::leaves::split;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, News, Observation, Statics, Step, StepSink, VarKey, VarKind};
+use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, News, Observation, Statics, Step, StepSink, VarKey, VarKind, Variable};
 
 /// Values kept per scalar; a variable with more can no longer be judged by its set.
 const VALUES_PER_LEAF: usize = 1 << 16;
@@ -167,6 +167,7 @@ pub struct Digest {
     bases: HashMap<FileName, FileName>,
     last_frames: Option<(Arc<[Frame]>, Stack)>,
     values: usize,
+    familiar: Familiar,
 }
 
 impl Digest {
@@ -189,6 +190,7 @@ impl Digest {
             bases: HashMap::new(),
             last_frames: None,
             values: 0,
+            familiar: Familiar::default(),
         }
     }
 
@@ -275,11 +277,16 @@ impl Digest {
         let mut available = BTreeSet::new();
         for variable in &step.vars {
             let owner = if variable.kind == VarKind::Global { &empty } else { &function };
+            let has_value = variable.kind != VarKind::Global && matches!(variable.observation, Observation::Value(_));
+            if !is_new && self.familiar.has(self.role, owner, variable, stop, has_value) {
+                continue;
+            }
+            self.familiar.note(owner, variable, stop, has_value);
             let key = VarKey { function: Arc::clone(owner), name: Arc::clone(&variable.name), decl_line: variable.decl_line };
             if is_new {
                 visible.insert(key.clone());
             }
-            if variable.kind != VarKind::Global && matches!(variable.observation, Observation::Value(_)) {
+            if has_value {
                 available.insert(key.clone());
             }
             let digest = self.vars.entry(key).or_insert_with(|| VarDigest {
@@ -326,6 +333,53 @@ impl Digest {
         if !available.is_subset(&entry.available) {
             self.news = self.news.max(News::Values);
             entry.available.extend(available);
+        }
+    }
+}
+
+/// What was last seen of each variable, found by the place of its names in memory: most variables show at most stops what they showed
+/// before, and to compare names at each would cost more than all else.
+#[derive(Clone, Debug, Default)]
+struct Familiar {
+    last: HashMap<(usize, usize, u32), LastSeen>,
+    /// Stops at which a variable is known to have a value, by its number.
+    available: HashSet<(StopId, usize)>,
+}
+
+#[derive(Clone, Debug)]
+struct LastSeen {
+    number: usize,
+    observation: Observation,
+    stop: StopId,
+    /// As long as they are kept, no other name can be at their place.
+    #[expect(dead_code, reason = "kept and never read")]
+    names: (Arc<str>, Arc<str>),
+}
+
+impl Familiar {
+    fn key(owner: &Arc<str>, variable: &Variable) -> (usize, usize, u32) {
+        // Variables of the whole program have no owner, and an empty name has no place of its own.
+        let owner = if owner.is_empty() { 0 } else { owner.as_ptr().addr() };
+        (owner, variable.name.as_ptr().addr(), variable.decl_line)
+    }
+
+    /// True where nothing can be learned: the same as the last time, at a stop that was seen before.
+    fn has(&self, role: Role, owner: &Arc<str>, variable: &Variable, stop: StopId, has_value: bool) -> bool {
+        let Some(last) = self.last.get(&Self::key(owner, variable)) else { return false };
+        let same_place = role == Role::Reference || last.stop == stop;
+        same_place && last.observation == variable.observation && (!has_value || self.available.contains(&(stop, last.number)))
+    }
+
+    fn note(&mut self, owner: &Arc<str>, variable: &Variable, stop: StopId, has_value: bool) {
+        let next = self.last.len();
+        let observation = || variable.observation.clone();
+        let last = self.last.entry(Self::key(owner, variable)).or_insert_with(|| {
+            let names = (Arc::clone(owner), Arc::clone(&variable.name));
+            LastSeen { number: next, observation: observation(), stop, names }
+        });
+        (last.observation, last.stop) = (observation(), stop);
+        if has_value {
+            self.available.insert((stop, last.number));
         }
     }
 }

@@ -260,8 +260,16 @@ pub(crate) fn run(
     let mut reader = Reader::new(sink);
     let outcome = job.stream(|chunk| reader.feed(chunk))?;
     let binary = request.binary.clone();
-    let summary =
-        |end| TraceSummary { end, steps: reader.steps, cpu: outcome.cpu, refusals: Vec::new(), threads: 0, addresses: 0, given_up: 0 };
+    let summary = |end| TraceSummary {
+        end,
+        steps: reader.steps,
+        cpu: outcome.cpu,
+        refusals: Vec::new(),
+        threads: 0,
+        followed: 0,
+        addresses: 0,
+        given_up: 0,
+    };
     match (outcome.exit, reader.ending) {
         (Exit::Stopped, _) => Ok(summary(TraceEnd::Stopped)),
         (_, Some(Ending::End(end))) => Ok(summary(end)),

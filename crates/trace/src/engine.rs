@@ -55,6 +55,16 @@ pub enum Patience {
     Visits(u32),
 }
 
+/// Whose stops are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Threads {
+    /// Those of the first thread.
+    #[default]
+    First,
+    /// Those of every thread, one after the other: each is followed in a run of its own, while the others run beside it.
+    Each,
+}
+
 /// One run to be traced.
 #[derive(Clone, Debug)]
 pub struct TraceRequest {
@@ -70,6 +80,8 @@ pub struct TraceRequest {
     pub vars: Vars,
     /// Which process is traced when the program forks, as it may only where that is allowed.
     pub follow: Follow,
+    /// Whose stops are looked at; only the native engine has a choice.
+    pub threads: Threads,
     /// Stops after which the trace is cut off.
     pub max_steps: u64,
     /// When addresses are given up; only the native engine does, and not under lldb's policy.
@@ -96,6 +108,7 @@ impl TraceRequest {
             policy: Policy::Gdb,
             vars: Vars::All,
             follow: Follow::Parent,
+            threads: Threads::First,
             max_steps: 1_000_000,
             patience: Patience::Endless,
             focus: Focus::default(),
@@ -139,8 +152,10 @@ pub struct TraceSummary {
     pub cpu: std::time::Duration,
     /// System calls that the confinement refused, as far as the engine noticed.
     pub refusals: Vec<Refusal>,
-    /// Threads that ran beside the one that was stepped, as far as the engine noticed.
+    /// Threads that were started beside the first, as far as the engine noticed.
     pub threads: u32,
+    /// Those among them whose stops were looked at.
+    pub followed: u32,
     /// Addresses of the user's code that the engine looked at, each once.
     pub addresses: u64,
     /// Those among them that it stopped looking at before the end.

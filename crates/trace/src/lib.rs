@@ -18,7 +18,7 @@ mod spot;
 
 #[doc(hidden)]
 pub use debugger::read_tracer_output;
-pub use engine::{Engine, Patience, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars, open_engine};
+pub use engine::{Engine, Patience, Threads, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars, open_engine};
 pub use focus::{Focus, Landmark};
 pub use gdb::GdbEngine;
 pub use lldb::LldbEngine;

@@ -34,7 +34,7 @@ pub use moments::{CallNote, Moment, MomentPlan, Moments, record_moments};
 pub use places::places;
 pub use session::{Answer, Backtrace, BreakOn, Expression, Gait, Halt, NotUnderstood, Session, StackFrame};
 
-use crate::{Engine, TraceError, TraceRequest, TraceSummary};
+use crate::{Engine, Threads, TraceEnd, TraceError, TraceRequest, TraceSummary};
 use std::time::Duration;
 use trueline_dwarf::{cfi, line, op};
 use trueline_model::{EngineKind, StepSink};
@@ -51,19 +51,28 @@ impl Engine for NativeEngine {
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
         let started = thread_cpu();
         let module = module::Module::of(request)?;
-        let run = tracer::Tracer::launch(&module, request)?.run(sink)?;
-        let cpu = thread_cpu().saturating_sub(started) + run.program_cpu;
+        let mut run = tracer::Tracer::launch(&module, request, 0)?.run(sink)?;
+        let mut followed = 0;
+        while request.threads == Threads::Each && followed < run.threads.min(MOST_THREADS) && run.end == TraceEnd::Finished {
+            followed += 1;
+            let rest = TraceRequest { max_steps: request.max_steps - run.steps, ..request.clone() };
+            run.add(tracer::Tracer::launch(&module, &rest, followed)?.run(sink)?);
+        }
         Ok(TraceSummary {
             end: run.end,
             steps: run.steps,
-            cpu,
+            cpu: thread_cpu().saturating_sub(started) + run.program_cpu,
             refusals: run.refusals,
             threads: run.threads,
-            addresses: run.addresses,
-            given_up: run.given_up,
+            followed,
+            addresses: run.addresses.len() as u64,
+            given_up: run.given_up.len() as u64,
         })
     }
 }
+
+/// Threads that are followed of one program, each in a run of its own.
+pub const MOST_THREADS: u32 = 32;
 
 /// CPU time of the calling thread.
 fn thread_cpu() -> Duration {

@@ -7,7 +7,7 @@ use trueline_machine::inferior::Follow;
 use trueline_model::{EngineKind, Frame, OptLevel, Step, StepSink, Trace};
 use trueline_toolchain::{Limits, Permission};
 use trueline_trace::native::executed_lines;
-use trueline_trace::{Engine, GdbEngine, NativeEngine, TraceError, TraceRequest, TraceSummary};
+use trueline_trace::{Engine, GdbEngine, NativeEngine, Threads, TraceError, TraceRequest, TraceSummary};
 
 /// `inner` comes back before the arguments of `outer` go on the stack, so that `outer` is called further down than `inner` was; in
 /// `again` the caller and the one that came back are the same function.
@@ -202,6 +202,34 @@ fn the_first_thread_is_stepped_and_the_others_run_beside_it() {
 }
 
 #[test]
+fn every_thread_is_stepped_in_its_own_frames_where_that_is_asked_for() {
+    let program = Program::new(THREADS);
+    for cc in ["gcc-12", "clang-16"] {
+        for opt in [OptLevel::O0, OptLevel::O2] {
+            let Some(mut request) = program.build(cc, opt, &["-pthread"]) else { continue };
+            let first = lines(&request, &NativeEngine).0;
+            request.threads = Threads::Each;
+            let mut trace = Trace::default();
+            let summary = NativeEngine.trace(&request, &mut trace).unwrap();
+            assert_eq!((summary.threads, summary.followed), (2, 2));
+            let outermost = |s: &Step| s.frames.last().map(|f| f.function.to_string());
+            let by_main: Vec<u32> = trace.steps.iter().take(first.len()).filter_map(|s| s.line).map(|l| l.0).collect();
+            assert_eq!(by_main, first, "{cc} {}: the first thread comes first", opt.flag());
+            let others = &trace.steps[first.len()..];
+            assert!(others.iter().all(|s| outermost(s).as_deref() == Some("helper")), "{cc} {}", opt.flag());
+            let (one, two) = others.split_at(others.len() / 2);
+            let lines_of = |steps: &[Step]| steps.iter().filter_map(|s| s.line).map(|l| l.0).collect::<Vec<_>>();
+            assert_eq!(lines_of(one), lines_of(two), "{cc} {}: two threads that do the same", opt.flag());
+            if opt == OptLevel::O0 {
+                // `work` is called eight times directly and eight times through a pointer.
+                let returns = one.iter().filter(|s| s.line.is_some_and(|l| l.0 == 8)).count();
+                assert_eq!((returns, one.iter().filter(|s| s.line.is_some_and(|l| l.0 == 13)).count() >= 8), (16, true), "{cc}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_thread_that_never_ends_does_not_outlast_the_time_limit() {
     let source = "#include <pthread.h>\nvoid *spin(void *a) { for (;;) __asm__(\"\"); return a; }\nint main(void) {\n  pthread_t t;\n  pthread_create(&t, 0, spin, 0);\n  pthread_join(t, 0);\n  return 0;\n}\n";
     let program = Program::new(source);
@@ -249,6 +277,60 @@ fn a_program_that_may_fork_is_followed_in_the_parent_or_in_the_child() {
             assert_eq!(child, lines(&request, &gdb).0, "{cc}");
         }
     }
+}
+
+const SOCKETS: &str = r"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sys/socket.h>
+int talk(void) {
+  struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}, other = own;
+  socklen_t length = sizeof own;
+  int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+  if (server < 0)
+    return 1;
+  if (bind(server, (void *)&own, length) || listen(server, 1) || getsockname(server, (void *)&own, &length))
+    return 2;
+  if (connect(client, (void *)&own, length))
+    return 3;
+  other.sin_addr.s_addr = htonl(0x01010101);
+  other.sin_port = htons(53);
+  int away = socket(AF_INET, SOCK_DGRAM, 0);
+  if (connect(away, (void *)&other, length) == 0)
+    return 4;
+  return errno == ENETUNREACH ? 7 : 5;
+}
+void *helper(void *argument) {
+  *(int *)argument = talk();
+  return argument;
+}
+int main(void) {
+  int here = talk(), there = 0;
+  pthread_t thread;
+  pthread_create(&thread, 0, helper, &there);
+  pthread_join(thread, 0);
+  return here + there;
+}
+";
+
+#[test]
+fn sockets_are_refused_to_every_thread_and_reach_the_program_itself_where_they_are_allowed() {
+    let program = Program::new(SOCKETS);
+    let Some(mut request) = program.build("gcc-12", OptLevel::O0, &["-pthread"]) else { return };
+    let results = |request: &TraceRequest| {
+        let mut trace = Trace::default();
+        let summary = NativeEngine.trace(request, &mut trace).unwrap();
+        let last = trace.steps.last().unwrap();
+        let value = |name: &str| last.vars.iter().find(|v| &*v.name == name).map(|v| format!("{:?}", v.observation));
+        (value("here"), value("there"), summary.refusals.len())
+    };
+    let both = |text: &str| (Some(format!("Value({text:?})")), Some(format!("Value({text:?})")));
+    let (here, there, refusals) = results(&request);
+    assert_eq!(((here, there), refusals), (both("1"), 1));
+    request.launch.allowed = [Permission::Net].into_iter().collect();
+    let (here, there, refusals) = results(&request);
+    assert_eq!(((here, there), refusals), (both("7"), 0));
 }
 
 #[test]

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_check::{CheckOptions, Checker, GroupBy, Ownership, Remembered, Repeat, Strictness};
 use trueline_model::{EngineKind, Invariant, Policy};
-use trueline_trace::Patience;
+use trueline_trace::{Patience, Threads};
 
 pub use baseline::Document as BaselineDocument;
 pub use json::Document;
@@ -120,6 +120,10 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     if args.budget.is_some() && args.tracing.engine != EngineKind::Native {
         bail!("--for needs the native engine: no other ends a trace in good order");
     }
+    let threads = args.focus.threads(&args.tracing)?;
+    if threads == Threads::Each && args.invariants.contains(&Invariant::Stale) {
+        bail!("--invariant stale counts the calls of the first thread; leave --threads out");
+    }
     let options = CheckOptions {
         engine: args.tracing.engine,
         policy: policy.unwrap_or(Policy::Gdb),
@@ -128,6 +132,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         invariants: if args.invariants.is_empty() { Invariant::usual().collect() } else { args.invariants.clone() },
         launch: args.launch.launch(&args.args)?,
         follow: args.launch.follow(),
+        threads,
         repeat: Repeat::Twice,
         max_steps: args.tracing.max_steps,
         patience: match args.visits {

@@ -96,6 +96,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     request.policy = policy.unwrap_or(Policy::Gdb);
     request.max_steps = args.tracing.max_steps;
     request.focus = args.focus.focus(&args.tracing)?;
+    request.threads = args.focus.threads(&args.tracing)?;
     request.limits = args.tracing.limits();
     request.search = args.tracing.search();
     if args.raw {

@@ -8,7 +8,7 @@
 //! there in that moment.
 
 use super::slot::Displaced;
-use super::{Event, Inferior, InferiorError, memory, system, write_failed};
+use super::{Event, Inferior, InferiorError, PcState, memory, system, write_failed};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::WaitStatus;
@@ -45,6 +45,8 @@ pub(super) struct Company {
     pub follow: Follow,
     /// Threads that were started so far.
     pub threads: u32,
+    /// Which of them is to be followed from its start on.
+    pub wanted: Option<u32>,
     /// Addresses of breakpoints that are gone, which a thread may just have met.
     pub retired: HashSet<u64>,
     /// Addresses that others came to, where somebody wants to know.
@@ -70,7 +72,13 @@ impl Inferior {
         self.company.follow = follow;
     }
 
-    /// How many threads were started beside the followed one.
+    /// Lets the program run until its `number`-th further thread starts, which is the one that is followed from then on: the
+    /// program stops with [`Event::ThreadStarted`].
+    pub fn follow_thread(&mut self, number: u32) {
+        self.company.wanted = Some(number);
+    }
+
+    /// How many threads were started beside the first.
     pub fn threads_beside(&self) -> u32 {
         self.company.threads
     }
@@ -96,6 +104,10 @@ impl Inferior {
                 self.company.members.remove(&pid);
                 let _ = ptrace::detach(pid, None);
             }
+            WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_SECCOMP) => {
+                self.refuse_another(pid)?;
+                go_on(pid, None)?;
+            }
             WaitStatus::PtraceEvent(_, _, event) => match self.branch(pid, event)? {
                 Branch::GoOn => go_on(pid, None)?,
                 Branch::End(event) => return Ok(Some(event)),
@@ -112,7 +124,12 @@ impl Inferior {
         match event {
             libc::PTRACE_EVENT_CLONE => {
                 self.company.threads += 1;
-                self.welcome(newcomer()?, Companion::Thread)?;
+                let thread = newcomer()?;
+                if self.company.wanted == Some(self.company.threads) {
+                    self.change_to(thread, pid)?;
+                    return Ok(Branch::End(Event::ThreadStarted));
+                }
+                self.welcome(thread, Companion::Thread)?;
             }
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK if !allows(Permission::Fork) => {
                 return Ok(Branch::End(Event::NotAllowed(Permission::Fork)));
@@ -148,6 +165,17 @@ impl Inferior {
         self.meet(pid)?;
         self.company.members.insert(pid, as_what);
         go_on(pid, None)
+    }
+
+    /// Follows a new thread from now on; `starter`, which stands still after starting it, and all others run beside it.
+    fn change_to(&mut self, thread: Pid, starter: Pid) -> Result<(), InferiorError> {
+        self.meet(thread)?;
+        self.company.wanted = None;
+        self.company.members.insert(self.pid, Companion::Thread);
+        self.pid = thread;
+        self.regs = ptrace::getregs(thread).map_err(|e| system("read registers", e))?;
+        self.pc = PcState::Written;
+        go_on(starter, None)
     }
 
     /// Follows a child from now on, and lets its parent go.

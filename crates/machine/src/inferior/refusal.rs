@@ -4,6 +4,7 @@
 use super::{Inferior, InferiorError, memory, system};
 use nix::sys::ptrace;
 use nix::sys::wait::WaitStatus;
+use nix::unistd::Pid;
 use std::fmt;
 use trueline_toolchain::{Permission, WATCHED_CALLS};
 
@@ -62,12 +63,30 @@ impl Inferior {
         if let (true, Some(call)) = (is_refused, WATCHED_CALLS.iter().find(|c| c.number == number)) {
             let path = call.path.map(|argument| self.text_at(if argument == 0 { before.rdi } else { before.rsi }));
             let permission = if is_socket { Permission::Net } else { Permission::Write };
-            let refusal = Refusal { permission, call: call.name, path };
-            if self.refusals.len() < MOST && !self.refusals.contains(&refusal) {
-                self.refusals.push(refusal);
-            }
+            self.note_refusal(Refusal { permission, call: call.name, path });
         }
         Ok(())
+    }
+
+    /// A thread that is not followed stands at the beginning of a watched call. A socket is refused; the file system refuses what it
+    /// has to by itself.
+    pub(super) fn refuse_another(&mut self, pid: Pid) -> Result<(), InferiorError> {
+        let mut regs = ptrace::getregs(pid).map_err(|e| system("read registers", e))?;
+        if regs.orig_rax as i64 != libc::SYS_socket {
+            return Ok(());
+        }
+        // Not a number of any call: the kernel does nothing, and the caller finds the answer.
+        regs.orig_rax = u64::MAX;
+        regs.rax = i64::from(-libc::EPERM) as u64;
+        ptrace::setregs(pid, regs).map_err(|e| system("write registers", e))?;
+        self.note_refusal(Refusal { permission: Permission::Net, call: "socket", path: None });
+        Ok(())
+    }
+
+    fn note_refusal(&mut self, refusal: Refusal) {
+        if self.refusals.len() < MOST && !self.refusals.contains(&refusal) {
+            self.refusals.push(refusal);
+        }
     }
 
     fn text_at(&self, address: u64) -> String {

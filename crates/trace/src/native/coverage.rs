@@ -56,7 +56,7 @@ pub fn executed_lines(request: &TraceRequest) -> Result<LineCoverage, TraceError
         Event::NotAllowed(permission) => Err(bad(&not_allowed(permission))),
         Event::Replaced => Ok(coverage),
         Event::OwnTrap => Err(bad("raised SIGTRAP")),
-        Event::Stepped | Event::Breakpoint(_) => unreachable!("the run goes on after these"),
+        Event::Stepped | Event::Breakpoint(_) | Event::ThreadStarted => unreachable!("the run goes on after these"),
     }
 }
 

@@ -67,5 +67,5 @@ pub fn record_moments(request: &TraceRequest, plan: &MomentPlan) -> Result<Momen
     let module = Module::of(request)?;
     let image =
         Image::open(&request.binary).map_err(|e| TraceError::BadBinary { binary: request.binary.clone(), reason: e.to_string() })?;
-    Tracer::launch(&module, request)?.record(&image, plan)
+    Tracer::launch(&module, request, 0)?.record(&image, plan)
 }

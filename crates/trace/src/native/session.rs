@@ -224,6 +224,6 @@ fn spell_end(event: Event) -> String {
         Event::NotAllowed(_) => "did something it is not allowed to".into(),
         Event::Replaced => "was replaced by another program".into(),
         Event::OwnTrap => "raised SIGTRAP".into(),
-        Event::Breakpoint(_) | Event::Stepped => "stopped".into(),
+        Event::Breakpoint(_) | Event::Stepped | Event::ThreadStarted => "stopped".into(),
     }
 }

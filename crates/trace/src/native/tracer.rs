@@ -57,6 +57,9 @@ enum Foresight {
     None,
 }
 
+/// Arrivals after which a run counts as long.
+const LONG: u64 = 10_000;
+
 /// Frames between two functions of the user's that are unwound.
 const MOST_BETWEEN: usize = 256;
 
@@ -92,14 +95,33 @@ pub(super) struct Run {
     pub program_cpu: std::time::Duration,
     pub refusals: Vec<Refusal>,
     pub threads: u32,
-    pub addresses: u64,
-    pub given_up: u64,
+    /// Addresses that were come to.
+    pub addresses: HashSet<u64>,
+    /// Those among them that were no longer stopped at.
+    pub given_up: HashSet<u64>,
+}
+
+impl Run {
+    /// Adds a run that followed another thread.
+    pub fn add(&mut self, other: Self) {
+        self.end = other.end;
+        self.steps += other.steps;
+        self.program_cpu += other.program_cpu;
+        self.threads = self.threads.max(other.threads);
+        self.refusals.extend(other.refusals);
+        self.refusals.sort();
+        self.refusals.dedup();
+        self.addresses.extend(other.addresses);
+        self.given_up.extend(other.given_up);
+    }
 }
 
 /// A traced run.
 pub(super) struct Tracer<'t> {
     module: &'t Module,
     request: &'t TraceRequest,
+    /// The number of the thread that is followed.
+    thread: u32,
     user: Vec<bool>,
     stepper: Box<dyn Stepper + 't>,
     inferior: Inferior,
@@ -125,7 +147,8 @@ pub(super) struct Tracer<'t> {
 }
 
 impl<'t> Tracer<'t> {
-    pub fn launch(module: &'t Module, request: &'t TraceRequest) -> Result<Self, TraceError> {
+    /// Starts the program. The first thread has the number 0; the others are counted as they are started.
+    pub fn launch(module: &'t Module, request: &'t TraceRequest, thread: u32) -> Result<Self, TraceError> {
         let user: Vec<bool> = module.files.iter().map(|f| is_user(request, f)).collect();
         let stepper: Box<dyn Stepper + 't> = match request.policy {
             Policy::Gdb => Box::new(GdbStepper::new(module, user.clone())),
@@ -139,6 +162,7 @@ impl<'t> Tracer<'t> {
         Ok(Self {
             module,
             request,
+            thread,
             user,
             stepper,
             inferior,
@@ -160,28 +184,25 @@ impl<'t> Tracer<'t> {
         })
     }
 
-    /// Runs from main to its return.
+    /// Runs from main to its return, or of another thread from its first function of the user's to that one's.
     pub fn run(mut self, sink: &mut dyn StepSink) -> Result<Run, TraceError> {
         let end = self.trace(sink).map_err(|e| self.inferior.why(e))?;
         let (refusals, threads) = (self.inferior.refusals().to_vec(), self.inferior.threads_beside());
-        let (addresses, given_up) = (self.retirement.visited(), self.retirement.given_up());
+        let (addresses, given_up) = (self.retirement.visited().collect(), self.retirement.given_up().collect());
         Ok(Run { end, steps: self.steps, program_cpu: self.inferior.cpu(), refusals, threads, addresses, given_up })
     }
 
     fn trace(&mut self, sink: &mut dyn StepSink) -> Result<TraceEnd, TraceError> {
         let bias = self.inferior.bias();
-        let Some(leave) = self.begin()? else { return Ok(TraceEnd::Finished) };
-        let main = self.stack.activations[0].id.function;
-        let entry = self.module.function(main).entry();
-        let mut first = self.stepper.first_stop(main);
-        // By its declaration: the first row of an optimized function may be that of a header whose code was moved there. What has
-        // no row at its entry is a thunk of the compiler's.
-        let is_users = |function: &Function| {
-            let entry = self.stepper.line_at(function.entry());
-            entry.is_some_and(|(file, _)| self.user[function.decl_file.unwrap_or(file).0 as usize])
-        };
+        // What others did before them says nothing of the calls of further threads.
+        let wants_calls = self.thread == 0 && sink.wants_calls();
+        let begun = if self.thread == 0 { self.begin()? } else { self.begin_thread()? };
+        let Some(leave) = begun else { return Ok(TraceEnd::Finished) };
+        let root = self.stack.activations[0].id.function;
+        let entry = self.module.function(root).entry();
+        let mut first = self.stepper.first_stop(root);
         let found = sites::find(self.module, self.stepper.sites(), |pc| {
-            self.module.function_at(pc).is_some_and(|f| is_users(self.module.function(f)))
+            self.module.function_at(pc).is_some_and(|f| self.is_users(self.module.function(f)))
         });
         self.glide = Glide::new(found.returns);
         let visits = match self.request.patience {
@@ -217,7 +238,7 @@ impl<'t> Tracer<'t> {
             }
             verdict = self.stepper.begin(&position);
         }
-        if sink.wants_calls() && self.is_complete() {
+        if wants_calls && self.is_complete() {
             self.tell_call(entry, sink);
         }
         // Whether the policy has heard of where the program stands.
@@ -232,7 +253,7 @@ impl<'t> Tracer<'t> {
                     }
                     let step = self.show(&position, shown, sink.statics());
                     self.steps += 1;
-                    if let (true, Some(top)) = (sink.wants_calls(), self.stack.top()) {
+                    if let (true, Some(top)) = (wants_calls, self.stack.top()) {
                         sink.stand(top.call);
                     }
                     if sink.step(step).is_break() {
@@ -254,6 +275,9 @@ impl<'t> Tracer<'t> {
                 Event::Breakpoint(at) if at == leave && self.is_back_in_mains_caller() => return Ok(TraceEnd::Finished),
                 Event::Breakpoint(at) => {
                     self.arrivals += 1;
+                    if self.arrivals == LONG {
+                        self.inferior.share_processor();
+                    }
                     if self.request.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                         return Ok(TraceEnd::OutOfTime);
                     }
@@ -269,7 +293,7 @@ impl<'t> Tracer<'t> {
                     }
                     let last_call = self.stack.last_call;
                     let here = self.arrive(pc);
-                    if last_call != self.stack.last_call && sink.wants_calls() && self.is_complete() {
+                    if last_call != self.stack.last_call && wants_calls && self.is_complete() {
                         self.tell_call(pc, sink);
                     }
                     is_followed = here.is_some();
@@ -507,6 +531,10 @@ impl<'t> Tracer<'t> {
         let view = View::new(&self.inferior, &mut self.windows);
         let machine = Machine { module: self.module, bias: self.inferior.bias(), memory: &view };
         let frame = Machinery::innermost(Registers::new(self.inferior.regs()), position.pc, position.stack.function);
+        if statics == Statics::Changed && !scope.statics.is_empty() {
+            // With the stack in one system call.
+            view.version();
+        }
         let watch = &mut self.watch;
         // What is visible at an address is told once in full, whatever values are wanted.
         let wanted = if scope.is_new() { Statics::All } else { statics };
@@ -583,6 +611,13 @@ impl<'t> Tracer<'t> {
         frames.push(frame(&self.module.function(function).name, FrameKind::Real, line));
     }
 
+    /// Whether a function is the user's. By its declaration: the first row of an optimized function may be that of a header whose code
+    /// was moved there. What has no row at its entry is a thunk of the compiler's.
+    fn is_users(&self, function: &Function) -> bool {
+        let entry = self.stepper.line_at(function.entry());
+        entry.is_some_and(|(file, _)| self.user[function.decl_file.unwrap_or(file).0 as usize])
+    }
+
     fn bad_program(&self, reason: &str) -> TraceError {
         TraceError::BadProgram { binary: self.module.path.clone(), reason: reason.to_owned() }
     }
@@ -605,7 +640,7 @@ impl<'t> Tracer<'t> {
             Event::TimedOut => Err(self.bad_program(&format!("did not finish within {} s", self.request.limits.wall.as_secs()))),
             Event::NotAllowed(permission) => Err(self.bad_program(&not_allowed(permission))),
             Event::OwnTrap => Err(self.bad_program("raised SIGTRAP")),
-            Event::Breakpoint(_) | Event::Stepped => Ok(TraceEnd::Finished),
+            Event::Breakpoint(_) | Event::Stepped | Event::ThreadStarted => Ok(TraceEnd::Finished),
         }
     }
 }

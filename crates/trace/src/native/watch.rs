@@ -82,6 +82,38 @@ impl Windows {
     }
 }
 
+impl Windows {
+    /// Whether an address is among the static data that is read together.
+    fn has_data_at(&self, address: u64) -> bool {
+        let after = self.data.partition_point(|w| w.start <= address);
+        after.checked_sub(1).is_some_and(|at| address - self.data[at].start < self.data[at].bytes.len() as u64)
+    }
+
+    /// Notes whether static data is as it was when it was last read.
+    fn compare(&mut self) {
+        let Self { data, before, version, .. } = self;
+        let mut rest = &before[..];
+        let is_same = before.len() == data.iter().map(|w| w.bytes.len()).sum::<usize>()
+            && data.iter().all(|w| {
+                let (part, later) = rest.split_at(w.bytes.len());
+                rest = later;
+                part == &w.bytes[..]
+            });
+        if !is_same {
+            *version += 1;
+            before.clear();
+            data.iter().for_each(|w| before.extend_from_slice(&w.bytes));
+        }
+    }
+}
+
+/// What is read at a stop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Stack,
+    All,
+}
+
 /// The addresses of a variable of moderate size that has one fixed place.
 fn fixed_place(module: &Module, var: &Var) -> Option<(u64, u64)> {
     let Location::Everywhere(ops) = &var.location else { return None };
@@ -97,42 +129,61 @@ pub(crate) struct View<'v> {
     inferior: &'v Inferior,
     windows: RefCell<&'v mut Windows>,
     filled: Cell<bool>,
+    /// Whether static data was read too: where only locals are wanted it need not be.
+    has_data: Cell<bool>,
     sse: OnceCell<Option<[[u8; 16]; 16]>>,
     x87: OnceCell<Option<[[u8; 16]; 8]>>,
 }
 
 impl<'v> View<'v> {
     pub fn new(inferior: &'v Inferior, windows: &'v mut Windows) -> Self {
-        Self { inferior, windows: RefCell::new(windows), filled: Cell::new(false), sse: OnceCell::new(), x87: OnceCell::new() }
+        Self {
+            inferior,
+            windows: RefCell::new(windows),
+            filled: Cell::new(false),
+            has_data: Cell::new(false),
+            sse: OnceCell::new(),
+            x87: OnceCell::new(),
+        }
+    }
+
+    /// Reads static data and, in the same system call, the stack, if that has not been done yet.
+    fn fill_all(&self) {
+        if self.has_data.replace(true) {
+            return;
+        }
+        if self.filled.get() {
+            let mut windows = self.windows.borrow_mut();
+            let mut places: Vec<(u64, &mut [u8])> = windows.data.iter_mut().map(|w| (w.start, &mut w.bytes[..])).collect();
+            self.inferior.read_many(&mut places);
+            windows.compare();
+        } else {
+            self.read_windows(Extent::All);
+        }
     }
 
     fn fill(&self) {
-        if self.filled.replace(true) {
-            return;
+        if !self.filled.get() {
+            self.read_windows(Extent::Stack);
         }
+    }
+
+    fn read_windows(&self, extent: Extent) {
+        self.filled.set(true);
         let mut windows = self.windows.borrow_mut();
-        let Windows { stack, data, before, version, reached } = &mut **windows;
+        let Windows { stack, data, reached, .. } = &mut **windows;
         let sp = self.inferior.regs().rsp;
         stack.start = sp.wrapping_sub(STACK_BELOW as u64);
         let above = reached.get().checked_sub(sp).filter(|&n| n <= MOST_STACK).map_or(STACK_ABOVE, |n| STACK_ABOVE.max(n as usize));
         let wanted = above + STACK_BELOW;
         stack.bytes.resize(wanted, 0);
-        let data_length: usize = data.iter().map(|w| w.bytes.len()).sum();
-        let mut places: Vec<(u64, &mut [u8])> = data.iter_mut().map(|w| (w.start, &mut w.bytes[..])).collect();
+        let mut places: Vec<(u64, &mut [u8])> = match extent {
+            Extent::Stack => Vec::new(),
+            Extent::All => data.iter_mut().map(|w| (w.start, &mut w.bytes[..])).collect(),
+        };
+        let data_length: usize = places.iter().map(|place| place.1.len()).sum();
         places.push((stack.start, &mut stack.bytes));
         let arrived = self.inferior.read_many(&mut places);
-        let mut rest = &before[..];
-        let is_same = before.len() == data_length
-            && data.iter().all(|w| {
-                let (part, later) = rest.split_at(w.bytes.len());
-                rest = later;
-                part == &w.bytes[..]
-            });
-        if !is_same {
-            *version += 1;
-            before.clear();
-            data.iter().for_each(|w| before.extend_from_slice(&w.bytes));
-        }
         // The stack may end before the window does.
         stack.bytes.truncate(arrived.saturating_sub(data_length));
         if stack.bytes.len() < wanted {
@@ -145,23 +196,32 @@ impl<'v> View<'v> {
                 stack.bytes.truncate(if got == length { length } else { 0 });
             }
         }
+        if extent == Extent::All {
+            windows.compare();
+        }
     }
 }
 
 impl View<'_> {
     /// How often static data had changed up to this stop.
     pub fn version(&self) -> u64 {
-        self.fill();
+        self.fill_all();
         self.windows.borrow().version
     }
 }
 
 impl Memory for View<'_> {
     fn read(&self, address: u64, buffer: &mut [u8]) -> bool {
-        self.fill();
+        let is_data = self.windows.borrow().has_data_at(address);
+        if is_data {
+            self.fill_all()
+        } else {
+            self.fill()
+        }
         let windows = self.windows.borrow();
         let after = windows.data.partition_point(|w| w.start <= address);
-        for window in [Some(&windows.stack), after.checked_sub(1).map(|at| &windows.data[at])].into_iter().flatten() {
+        let data = after.checked_sub(1).filter(|_| is_data).map(|at| &windows.data[at]);
+        for window in [Some(&windows.stack), data].into_iter().flatten() {
             if let Some(bytes) = window.get(address, buffer.len()) {
                 buffer.copy_from_slice(bytes);
                 return true;

@@ -2,6 +2,7 @@
 
 use super::super::frame::Registers;
 use super::super::policy::{Position, PositionKind, StackId};
+use super::super::stack::Stack;
 use super::{Tracer, site};
 use crate::native::cfi::CfaRule;
 use crate::{Landmark, TraceError};
@@ -9,6 +10,29 @@ use trueline_machine::inferior::Event;
 use trueline_model::StepSink;
 
 impl Tracer<'_> {
+    /// Runs until the thread comes to its first function of the user's, and takes that for what main is to the first thread; the
+    /// address that it returns to, or nothing when the thread has no such function.
+    pub(super) fn begin_thread(&mut self) -> Result<Option<u64>, TraceError> {
+        self.inferior.follow_thread(self.thread);
+        match self.inferior.resume()? {
+            Event::ThreadStarted => {}
+            event => return self.ended(event).map(|_| None),
+        }
+        let bias = self.inferior.bias();
+        let users = self.module.functions.iter().filter(|f| self.is_users(f));
+        let entries: Vec<u64> = users.map(|f| f.entry().wrapping_add(bias)).collect();
+        self.set_breakpoints(&entries)?;
+        let at = match self.inferior.resume()? {
+            Event::Breakpoint(at) => at,
+            event => return self.ended(event).map(|_| None),
+        };
+        let Some(function) = self.module.function_at(at.wrapping_sub(bias)) else { return Ok(None) };
+        let sp = self.inferior.regs().rsp;
+        let leave = self.return_address().ok_or_else(|| self.bad_program("has no readable stack"))?;
+        self.stack = Stack::begin(function, sp.wrapping_add(8), leave.wrapping_sub(bias));
+        Ok(Some(leave))
+    }
+
     /// Leaves out the addresses that the request does not ask for, and returns the others.
     pub(super) fn narrow(&mut self, all: Vec<u64>, sink: &mut dyn StepSink) -> Vec<u64> {
         let focus = &self.request.focus;

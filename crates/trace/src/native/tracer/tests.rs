@@ -37,7 +37,7 @@ int main(void) {
 /// The stops and how often the program was stopped for them.
 fn run(request: &TraceRequest, foresight: Foresight) -> (Vec<Step>, u64) {
     let module = Module::load(&request.binary, Wanted::new(&request.user_files), &request.search, Policy::Lldb).unwrap();
-    let mut tracer = Tracer::launch(&module, request).unwrap();
+    let mut tracer = Tracer::launch(&module, request, 0).unwrap();
     tracer.foresight = foresight;
     let mut trace = Trace::default();
     assert_eq!(tracer.trace(&mut trace).unwrap(), TraceEnd::Finished);
@@ -145,7 +145,7 @@ fn a_trace_that_gives_addresses_up_shows_stops_of_the_full_trace_and_what_is_rar
                 (request.user_files, request.policy) = (vec!["long.c".to_owned()], policy);
                 let trace = |request: &TraceRequest| {
                     let module = Module::load(&request.binary, Wanted::new(&request.user_files), &request.search, policy).unwrap();
-                    let mut tracer = Tracer::launch(&module, request).unwrap();
+                    let mut tracer = Tracer::launch(&module, request, 0).unwrap();
                     tracer.at_first = 0;
                     let mut learner = Learner::default();
                     assert_eq!(tracer.trace(&mut learner).unwrap(), TraceEnd::Finished);
@@ -180,7 +180,7 @@ fn a_focus_shows_the_stops_of_the_full_trace_in_what_it_names_and_after_a_moment
     let trace = |request: &TraceRequest| {
         let module = Module::load(&request.binary, Wanted::new(&request.user_files), &request.search, Policy::Gdb).unwrap();
         let mut learner = Learner::default();
-        assert_eq!(Tracer::launch(&module, request).unwrap().trace(&mut learner).unwrap(), TraceEnd::Finished);
+        assert_eq!(Tracer::launch(&module, request, 0).unwrap().trace(&mut learner).unwrap(), TraceEnd::Finished);
         learner.steps
     };
     let full = trace(&request);
@@ -195,6 +195,6 @@ fn a_focus_shows_the_stops_of_the_full_trace_in_what_it_names_and_after_a_moment
     assert!(late.iter().collect::<Vec<_>>() == after, "{} stops instead of {}", late.len(), after.len());
     request.focus.after = Some("long.c:999".parse().unwrap());
     let module = Module::load(&request.binary, Wanted::new(&request.user_files), &request.search, Policy::Gdb).unwrap();
-    let missing = Tracer::launch(&module, &request).unwrap().trace(&mut Learner::default());
+    let missing = Tracer::launch(&module, &request, 0).unwrap().trace(&mut Learner::default());
     assert!(missing.unwrap_err().to_string().contains("long.c:999"));
 }
