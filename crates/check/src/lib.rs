@@ -24,6 +24,7 @@ mod group;
 mod leaves;
 mod libraries;
 mod line_code;
+mod made;
 mod moments;
 mod note;
 mod ownership;

@@ -29,6 +29,11 @@ impl<'m> LineTable<'m> {
         Self { module, purpose }
     }
 
+    /// The binary.
+    pub(crate) fn module(&self) -> &'m Module {
+        self.module
+    }
+
     /// The line of an address.
     pub(crate) fn line_of(&self, pc: u64) -> Option<LineKey> {
         self.module.row_around(pc).and_then(|r| self.module.line_key(r.file, r.line))

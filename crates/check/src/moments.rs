@@ -4,6 +4,7 @@
 //! still in doubt then is looked at with many. Most programs need no run at all.
 
 use crate::line_code::{LineTable, Purpose};
+use crate::made::{beginnings, is_made_before};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -11,7 +12,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use trueline_dwarf::Module;
 use trueline_model::{CallId, LineKey, VarKey};
-use trueline_oracle::moments::{LineCode, Mark, MarkedRun, Placed, Placement, Scalar, Sequence, StaleValue, is_same_way, place, points};
+use trueline_oracle::moments::{
+    Hits, LineCode, Mark, MarkedRun, Place, Placed, Placement, Scalar, Sequence, StaleValue, is_same_way, place, points,
+};
 use trueline_oracle::{Calls, Digest, Home, Suspect, Visits};
 use trueline_toolchain::JobError;
 use trueline_trace::native::{MomentPlan, Moments, record_moments};
@@ -117,7 +120,7 @@ impl Placing<'_> {
             let of = |again| {
                 let stop = stop_of(&open, &other)?;
                 let points = points(&first, again, &open.calls, &codes[&open.suspect.line], open.scalar);
-                Some(place(&open.suspect, other.marks[stop].state, &points, open.stops))
+                Some(place(&open.suspect, other.marks[stop].state, &points, open.stops, &hits_of(&open, &other, stop)))
             };
             let placement = of(None).unwrap_or(Placement::Unplaced);
             let is_stale = matches!(placement, Placement::Stale(_));
@@ -211,12 +214,12 @@ impl Placing<'_> {
         if !is_same_way(&first, &second) {
             return Ok(Look::Failed);
         }
-        let mut ordered: Vec<(usize, Sequence, &Open)> = Vec::new();
+        let mut ordered: Vec<(usize, Sequence, &Open, Vec<Arc<str>>)> = Vec::new();
         let mut at: BTreeMap<u64, Option<usize>> = stops.clone();
         for (open, number) in stale {
             let placement = stop_of(open, &few).map_or(Placement::Unplaced, |stop| {
                 let points = points(&first, Some(&second), &open.calls, &codes[&open.suspect.line], open.scalar);
-                place(&open.suspect, few.marks[stop].state, &points, open.stops)
+                place(&open.suspect, few.marks[stop].state, &points, open.stops, &hits_of(open, &few, stop))
             });
             // What the variable never has is another invariant's to tell.
             let is_held = first.marks.iter().any(|m| open.scalar.at(m) == Some(&*open.suspect.value));
@@ -225,7 +228,11 @@ impl Placing<'_> {
                 placed[*number].location = optimized.location(&open.suspect);
                 if let Some(sequence) = sequences(&first, value, open) {
                     at.extend(optimized.code(&sequence.line).0.into_iter().map(|pc| (pc, None)));
-                    ordered.push((*number, sequence, open));
+                    // A stop keeps what it is asked for; the others are to show the variable wherever they are.
+                    beginnings(optimized.module(), &open.suspect.variable, open.suspect.pc).into_iter().for_each(|pc| {
+                        at.entry(pc).or_insert(None);
+                    });
+                    ordered.push((*number, sequence, open, value.expected.clone()));
                 }
             }
             placed[*number].placement = placement;
@@ -239,9 +246,22 @@ impl Placing<'_> {
         let Some(many) = run(self.request, &plan(&at, None))? else { return Ok(Look::Failed) };
         let (many, _) = same_states(&many, &Moments::default());
         let line_of = |pc: u64| optimized.line_of(pc);
-        for (number, sequence, open) in ordered {
-            let visits: BTreeSet<u64> = self.digests.1.stops_on(&open.suspect.line).map(|s| s.pc).collect();
-            placed[number].order = stop_of(open, &many).map(|stop| sequence.compare(&many, stop, &visits, &line_of, &open.suspect.line));
+        for (number, sequence, open, expected) in ordered {
+            let suspect = &open.suspect;
+            let visits: BTreeSet<u64> = self.digests.1.stops_on(&suspect.line).map(|s| s.pc).collect();
+            let is_made_before = |pc| is_made_before(optimized, &suspect.variable, pc);
+            placed[number].order = stop_of(open, &many).map(|stop| {
+                let place = Place {
+                    stop,
+                    line: &suspect.line,
+                    visits: &visits,
+                    scalar: open.scalar,
+                    shown: &suspect.value,
+                    expected: &expected,
+                    is_made_before: &is_made_before,
+                };
+                sequence.compare(&many, &place, &line_of)
+            });
         }
         Ok(Look::Taken)
     }
@@ -302,4 +322,13 @@ fn stop_of(open: &Open, run: &MarkedRun) -> Option<usize> {
     let hits: Vec<(usize, &Mark)> = here.collect();
     let same = hits.get((open.suspect.hit as usize).checked_sub(1)?).filter(|(_, m)| shows(m));
     same.or_else(|| hits.iter().find(|(_, m)| shows(m))).map(|(i, _)| *i)
+}
+
+/// The times that the optimized run comes by a suspicion's address in its call.
+fn hits_of(open: &Open, run: &MarkedRun, stop: usize) -> Hits {
+    let Some(call) = run.calls.find(&open.suspect.root) else { return Hits::default() };
+    let here = run.marks.iter().enumerate().filter(|(_, m)| m.pc == open.suspect.pc && m.call == call);
+    let hits: Vec<(usize, u64)> = here.map(|(i, m)| (i, m.state)).collect();
+    let rank = hits.iter().filter(|(i, _)| *i < stop).count();
+    Hits { states: hits.into_iter().map(|h| h.1).collect(), rank }
 }

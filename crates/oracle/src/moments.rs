@@ -9,7 +9,7 @@
 
 mod order;
 
-pub use order::{Code, LineOf, Order, Sequence};
+pub use order::{Code, LineOf, Making, Order, Place, Sequence};
 
 use crate::calls::Calls;
 use crate::leaves::split;
@@ -72,6 +72,8 @@ impl Scalar {
 pub struct Point {
     /// Its place among the marks.
     pub mark: usize,
+    /// The line's instruction there; none behind the last one.
+    pub own: Option<u64>,
     /// The debugger's stops on the line so far.
     pub visit: u32,
     /// The observable state at the point.
@@ -94,7 +96,7 @@ pub fn points(run: &MarkedRun, again: Option<&MarkedRun>, calls: &[CallId], code
         }
         if is_own || leaves() {
             let value = scalar.at(mark).filter(|v| again.is_none_or(|a| scalar.at(&a.marks[number]) == Some(*v)));
-            found.push(Point { mark: number, visit, state: mark.state, value: value.map(Arc::from) });
+            found.push(Point { mark: number, own: is_own.then_some(mark.pc), visit, state: mark.state, value: value.map(Arc::from) });
         }
     }
     found
@@ -130,6 +132,67 @@ pub struct StaleValue {
     pub moments: Vec<usize>,
     /// Which of several visits of the line the stop is in.
     pub iteration: Iteration,
+    /// Whether the line runs at all where the source runs it.
+    pub runs: Runs,
+    /// Whether it is known which of the moments the stop is at.
+    pub aligned: Aligned,
+}
+
+/// Whether a stop is tied to one visit of its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aligned {
+    /// All moments are of one visit: there is only one, or the address is come by as often as an instruction of the line is at
+    /// -O0, so that the n-th time is the n-th time.
+    One,
+    /// The moments are of several visits.
+    Several,
+}
+
+/// The times that the optimized build came by a stop's address in its call.
+#[derive(Clone, Debug, Default)]
+pub struct Hits {
+    /// The observable state each time.
+    pub states: Vec<u64>,
+    /// Which of them the stop is, from 0.
+    pub rank: usize,
+}
+
+impl Hits {
+    /// The moments that the stop is at when instructions of the line at -O0 run as often as its address.
+    fn tied<'p>(&self, points: &'p [Point], state: u64) -> Vec<&'p Point> {
+        let mut by_instruction: BTreeMap<u64, Vec<&Point>> = BTreeMap::new();
+        for point in points {
+            if let Some(pc) = point.own {
+                by_instruction.entry(pc).or_default().push(point);
+            }
+        }
+        let as_often = by_instruction.into_values().filter(|times| times.len() == self.states.len());
+        as_often.filter_map(|times| times.get(self.rank).copied()).filter(|p| p.state == state).collect()
+    }
+}
+
+/// How often an instruction of a line runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// No more often than some instruction of the line does in the source.
+    AsInSource,
+    /// More often, so that it also runs where the source does not run the line.
+    MoreOften,
+}
+
+impl Runs {
+    /// Compares the hits of one address in the optimized build, by the states they are in, with the points of its line: in the
+    /// whole call, and in the state of the stop.
+    pub fn of(hits: &Hits, points: &[Point], state: u64) -> Self {
+        let most = |wanted: &dyn Fn(u64) -> bool| {
+            let mut counts: HashMap<u64, usize> = HashMap::new();
+            points.iter().filter(|p| wanted(p.state)).filter_map(|p| p.own).for_each(|pc| *counts.entry(pc).or_default() += 1);
+            counts.into_values().max().unwrap_or(0)
+        };
+        let here = hits.states.iter().filter(|s| **s == state).count();
+        let is_more = hits.states.len() > most(&|_| true) || here > most(&|s| s == state);
+        if is_more { Self::MoreOften } else { Self::AsInSource }
+    }
 }
 
 /// How far it is known which visit of its line a stop is in.
@@ -143,8 +206,9 @@ pub enum Iteration {
     Doubtful,
 }
 
-/// Places a stop: `stops` are how often the debugger stopped on the line in the call, at -O0 and in the optimized build.
-pub fn place(suspect: &Suspect, state: u64, points: &[Point], stops: (u32, u32)) -> Placement {
+/// Places a stop: `stops` are how often the debugger stopped on the line in the call, at -O0 and in the optimized build, and
+/// `hits` the times that the optimized build came by the stop's address there.
+pub fn place(suspect: &Suspect, state: u64, points: &[Point], stops: (u32, u32), hits: &Hits) -> Placement {
     let moments: Vec<&Point> = points.iter().filter(|p| p.state == state).collect();
     let shows = |p: &&Point| p.value.as_deref() == Some(&*suspect.value);
     if moments.is_empty() {
@@ -162,9 +226,17 @@ pub fn place(suspect: &Suspect, state: u64, points: &[Point], stops: (u32, u32))
         true if stops.0 == stops.1 && visits == stops.0 && moments.iter().any(|p| p.visit == suspect.nth) => Iteration::Counted,
         true => Iteration::Doubtful,
     };
+    // A moment with the value would have made it right, whichever visit it is of: tying leaves only moments without.
+    let tied = hits.tied(points, state);
+    let (moments, aligned) = match tied.is_empty() {
+        false => (tied, Aligned::One),
+        true if moments.iter().all(|p| p.visit == moments[0].visit) => (moments, Aligned::One),
+        true => (moments, Aligned::Several),
+    };
     let mut expected: Vec<Arc<str>> = moments.iter().filter_map(|p| p.value.clone()).collect();
     expected.dedup();
-    Placement::Stale(StaleValue { expected, moments: moments.iter().map(|p| p.mark).collect(), iteration })
+    let runs = Runs::of(hits, points, state);
+    Placement::Stale(StaleValue { expected, moments: moments.iter().map(|p| p.mark).collect(), iteration, runs, aligned })
 }
 
 /// A suspicion that was looked into, with all that is said of it.
@@ -219,7 +291,24 @@ mod tests {
     }
 
     fn point(visit: u32, state: u64, value: Option<&str>) -> Point {
-        Point { mark: 0, visit, state, value: value.map(Arc::from) }
+        Point { mark: 0, own: Some(16), visit, state, value: value.map(Arc::from) }
+    }
+
+    fn hits(states: &[u64]) -> Hits {
+        Hits { states: states.to_vec(), rank: 0 }
+    }
+
+    #[test]
+    fn the_second_of_two_times_is_the_second_visit() {
+        let points = [point(1, 7, Some("1")), point(2, 7, Some("2"))];
+        let expected = |states: &[u64]| {
+            let hits = Hits { states: states.to_vec(), rank: 1 };
+            let Placement::Stale(stale) = place(&suspect("0", 2), 7, &points, (2, 2), &hits) else { panic!() };
+            (stale.expected.iter().map(std::string::ToString::to_string).collect::<Vec<_>>().join(" "), stale.aligned)
+        };
+        assert_eq!(expected(&[7, 7]), ("2".to_owned(), Aligned::One));
+        // Three times of two visits cannot be told apart.
+        assert_eq!(expected(&[7, 7, 7]), ("1 2".to_owned(), Aligned::Several));
     }
 
     fn iteration(placement: Placement) -> Option<Iteration> {
@@ -231,35 +320,47 @@ mod tests {
 
     #[test]
     fn a_stop_without_a_moment_is_not_judged() {
-        assert_eq!(place(&suspect("0", 1), 8, &[point(1, 7, Some("1"))], (1, 1)), Placement::Unplaced);
+        assert_eq!(place(&suspect("0", 1), 8, &[point(1, 7, Some("1"))], (1, 1), &hits(&[8])), Placement::Unplaced);
     }
 
     #[test]
     fn a_variable_must_be_initialised_at_each_moment() {
         let points = [point(1, 7, None), point(1, 7, Some("1"))];
-        assert_eq!(place(&suspect("0", 1), 7, &points, (1, 1)), Placement::Uninitialised);
+        assert_eq!(place(&suspect("0", 1), 7, &points, (1, 1), &hits(&[7])), Placement::Uninitialised);
     }
 
     #[test]
     fn one_moment_with_the_value_makes_it_right() {
         let points = [point(1, 7, Some("1")), point(1, 7, Some("0"))];
-        assert_eq!(place(&suspect("0", 1), 7, &points, (1, 1)), Placement::Right);
+        assert_eq!(place(&suspect("0", 1), 7, &points, (1, 1), &hits(&[7])), Placement::Right);
     }
 
     #[test]
     fn a_value_that_no_visit_has_is_stale_whatever_the_visit() {
         let points = [point(1, 7, Some("1")), point(2, 8, Some("2"))];
-        assert_eq!(iteration(place(&suspect("0", 3), 8, &points, (2, 3))), Some(Iteration::Any));
+        assert_eq!(iteration(place(&suspect("0", 3), 8, &points, (2, 3), &hits(&[8]))), Some(Iteration::Any));
     }
 
     #[test]
     fn a_value_of_another_visit_is_stale_only_where_count_and_state_agree() {
         let points = [point(1, 7, Some("1")), point(2, 8, Some("2"))];
-        assert_eq!(iteration(place(&suspect("1", 2), 8, &points, (2, 2))), Some(Iteration::Counted));
+        assert_eq!(iteration(place(&suspect("1", 2), 8, &points, (2, 2), &hits(&[8]))), Some(Iteration::Counted));
         // A store moved past the stop: the count says the first visit, the state the second.
-        assert_eq!(iteration(place(&suspect("1", 1), 8, &points, (2, 2))), Some(Iteration::Doubtful));
+        assert_eq!(iteration(place(&suspect("1", 1), 8, &points, (2, 2), &hits(&[8]))), Some(Iteration::Doubtful));
         // An unrolled loop stops less often.
-        assert_eq!(iteration(place(&suspect("1", 2), 8, &points, (2, 1))), Some(Iteration::Doubtful));
+        assert_eq!(iteration(place(&suspect("1", 2), 8, &points, (2, 1), &hits(&[8]))), Some(Iteration::Doubtful));
+    }
+
+    #[test]
+    fn a_line_that_runs_more_often_than_in_the_source_runs_ahead_of_its_condition() {
+        let points = [point(1, 7, Some("1")), point(2, 8, Some("2"))];
+        assert_eq!(Runs::of(&hits(&[7, 8]), &points, 7), Runs::AsInSource);
+        assert_eq!(Runs::of(&hits(&[8]), &points, 8), Runs::AsInSource);
+        assert_eq!(Runs::of(&hits(&[7, 8, 9]), &points, 8), Runs::MoreOften);
+        assert_eq!(Runs::of(&hits(&[7, 7]), &points, 7), Runs::MoreOften);
+        // Two instructions of one visit are not two visits.
+        let piece = Point { own: Some(20), ..point(1, 7, Some("1")) };
+        assert_eq!(Runs::of(&hits(&[7, 7]), &[point(1, 7, Some("1")), piece], 7), Runs::MoreOften);
     }
 
     #[test]

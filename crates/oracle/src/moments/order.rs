@@ -4,8 +4,9 @@
 //! value counts as late only when the assignment's own instructions do not come after the stop, and nothing else that the
 //! source has before the line does; as early, the other way round.
 
-use super::{MarkedRun, Misplaced, Scalar, StaleValue};
-use std::collections::{BTreeMap, BTreeSet};
+use super::{Aligned, MarkedRun, Misplaced, Scalar, StaleValue};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use trueline_model::{CallId, LineKey, Timing};
 
 /// The line of an address.
@@ -22,6 +23,48 @@ pub struct Order {
     pub is_moved: bool,
     /// Whether the assignment left code that runs in the call.
     pub code: Code,
+    /// When the value that should be shown comes into being.
+    pub making: Making,
+}
+
+/// When the value that should be shown comes into being, whatever line the instruction that makes it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Making {
+    /// An instruction that runs after the stop makes it.
+    AfterStop,
+    /// None is seen to.
+    Unseen,
+}
+
+/// A stop of the optimized run that is looked at closely.
+pub struct Place<'a> {
+    /// Its place among the marks.
+    pub stop: usize,
+    /// Its line.
+    pub line: &'a LineKey,
+    /// The addresses of stops on its line.
+    pub visits: &'a BTreeSet<u64>,
+    /// The scalar that it shows.
+    pub scalar: Scalar,
+    /// What it shows.
+    pub shown: &'a str,
+    /// What the scalar is in the source.
+    pub expected: &'a [Arc<str>],
+    /// Whether the instruction in front of an address makes the variable's value there.
+    pub is_made_before: &'a dyn Fn(u64) -> bool,
+}
+
+impl Place<'_> {
+    /// Looks at the first other value that the scalar shows after the stop, before the run comes by there again.
+    fn making(&self, run: &MarkedRun) -> Making {
+        let stop = &run.marks[self.stop];
+        let after = run.marks[self.stop + 1..].iter().filter(|m| m.call == stop.call).take_while(|m| m.pc != stop.pc);
+        let other = after.filter_map(|m| Some((m.pc, self.scalar.at(m)?))).find(|(_, value)| *value != self.shown);
+        match other {
+            Some((pc, value)) if self.expected.iter().any(|e| **e == *value) && (self.is_made_before)(pc) => Making::AfterStop,
+            _ => Making::Unseen,
+        }
+    }
 }
 
 /// What is left of an assignment in the optimized build.
@@ -42,6 +85,8 @@ pub struct Sequence {
     pub line: LineKey,
     /// How often it is made in the calls, and how often of these before the moments.
     pub made: (usize, usize),
+    /// Whether `made` is about one visit of the line.
+    pub aligned: Aligned,
     /// The lines before the moments, back to the visit of the line before; for an early assignment those after them, to the
     /// next visit.
     pub around: BTreeSet<LineKey>,
@@ -75,10 +120,9 @@ impl Sequence {
         // The mark after the store: the instruction before it made the assignment.
         let store = run.marks[made.1].pc;
         let line = line_of(store.wrapping_sub(1))?;
-        let is_made = |i: usize| run.marks[i].pc == store && calls.contains(&run.marks[i].call);
+        let comes_by = made_at(run, calls, store, &line, line_of);
         let limit = if timing == Timing::Late { first } else { last };
-        let total = (0..run.marks.len()).filter(|&i| is_made(i)).count();
-        let so_far = (0..=limit).filter(|&i| is_made(i)).count();
+        let (total, so_far) = (comes_by.len(), comes_by.iter().filter(|i| **i <= limit).count());
         let lines = |i: &usize| line_of(run.marks[*i].pc);
         let own_line = lines(&first);
         let is_other = |line: &Option<LineKey>| *line != own_line;
@@ -88,16 +132,16 @@ impl Sequence {
             Timing::Early => after.iter().map(lines).skip_while(|l| !is_other(l)).take_while(is_other).flatten().collect(),
         };
         let assignment = Misplaced { line: Some(line.line), shown: timing };
-        Some(Self { assignment, line, made: (total, so_far), around })
+        Some(Self { assignment, line, made: (total, so_far), aligned: stale.aligned, around })
     }
 
-    /// Looks at the optimized run, stopped at every address where a debugger stops and at every instruction of the assignment's
-    /// line: what of it is before and after the stop at `stop`, a place among the marks. `visits` are the addresses of stops on
-    /// the stop's own line.
-    pub fn compare(&self, run: &MarkedRun, stop: usize, visits: &BTreeSet<u64>, line_of: LineOf<'_>, own_line: &LineKey) -> Order {
+    /// Looks at the optimized run, stopped at every address where a debugger stops, at every instruction of the assignment's
+    /// line and where the variable's value may come into being: what of it is before and after the stop.
+    pub fn compare(&self, run: &MarkedRun, place: &Place<'_>, line_of: LineOf<'_>) -> Order {
+        let (stop, own_line) = (place.stop, place.line);
         let call = run.marks[stop].call;
         let own: Vec<(usize, u64)> = run.marks.iter().enumerate().filter(|(_, m)| m.call == call).map(|(i, m)| (i, m.pc)).collect();
-        let is_visit = |pc: &u64| visits.contains(pc);
+        let is_visit = |pc: &u64| place.visits.contains(pc);
         let previous = own.iter().filter(|(i, pc)| *i < stop && is_visit(pc)).map(|m| m.0).next_back();
         let next = own.iter().find(|(i, pc)| *i > stop && is_visit(pc)).map(|m| m.0);
         let inside = |i: usize, low: Option<usize>, high: Option<usize>| low.is_none_or(|l| i > l) && high.is_none_or(|h| i < h);
@@ -114,7 +158,11 @@ impl Sequence {
             count.0 += 1;
             count.1 += usize::from(*i < stop);
         }
+        // Where the visit is not known, an assignment that comes by on the other side may be the one, whatever else it does.
+        let is_open = self.aligned == Aligned::Several;
+        let may_cross = |pc: &u64| is_open && if self.assignment.shown == Timing::Late { after.contains(pc) } else { before.contains(pc) };
         let crosses = counts.iter().any(|(pc, (total, so_far))| match (*total == self.made.0, self.assignment.shown) {
+            _ if may_cross(pc) => true,
             (true, Timing::Late) => *so_far < self.made.1,
             (true, Timing::Early) => *so_far > self.made.1,
             (false, Timing::Late) => after.contains(pc) && !before.contains(pc),
@@ -125,6 +173,24 @@ impl Sequence {
         let (right, wrong) = if self.assignment.shown == Timing::Late { (before, after) } else { (after, before) };
         let is_moved = self.around.iter().any(|l| l != own_line && wrong.contains(l) && !right.contains(l));
         let code = if counts.is_empty() { Code::Gone } else { Code::Runs };
-        Order { assignment: self.assignment, crosses, is_moved, code }
+        Order { assignment: self.assignment, crosses, is_moved, code, making: place.making(run) }
     }
+}
+
+/// The marks behind an assignment that are come to from its line. What follows a loop's statement may be come to from elsewhere.
+fn made_at(run: &MarkedRun, calls: &[CallId], store: u64, line: &LineKey, line_of: LineOf<'_>) -> Vec<usize> {
+    let mut before: HashMap<CallId, u64> = HashMap::new();
+    let mut all = Vec::new();
+    let mut from_line = Vec::new();
+    for (i, mark) in run.marks.iter().enumerate() {
+        let from = before.insert(mark.call, mark.pc);
+        if mark.pc == store && calls.contains(&mark.call) {
+            all.push(i);
+            if from.and_then(line_of).as_ref() == Some(line) {
+                from_line.push(i);
+            }
+        }
+    }
+    // An assignment without a mark of its own line in front of it: then every time counts.
+    if from_line.is_empty() { all } else { from_line }
 }

@@ -5,7 +5,7 @@ use crate::case::{Case, FloatMath, Judgement, Remembered, Strictness, judge};
 use crate::digest::{Digest, Role};
 use crate::effects::{Effects, Place, Tied};
 use crate::facts::{Extent, OptimizedFacts, ReferenceFacts, SourceFacts, Testimony, Witness};
-use crate::moments::{Code, Iteration, Misplaced, Order, Placed, Placement, StaleValue};
+use crate::moments::{Aligned, Code, Iteration, Making, Misplaced, Order, Placed, Placement, Runs, StaleValue};
 use crate::visits::{Recursion, Suspect};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -167,7 +167,13 @@ impl Bench {
             is_part: false,
             value: value.into(),
         };
-        let placement = Placement::Stale(StaleValue { expected: vec![expected.into()], moments: vec![0], iteration });
+        let placement = Placement::Stale(StaleValue {
+            expected: vec![expected.into()],
+            moments: vec![0],
+            iteration,
+            runs: Runs::AsInSource,
+            aligned: Aligned::One,
+        });
         self.placed.push(Placed { suspect, placement, order: None, location: None });
     }
 
@@ -179,7 +185,7 @@ impl Bench {
     /// What both runs do around the stop that was placed last.
     pub(crate) fn order(&mut self, shown: Timing, crosses: bool, is_moved: bool) {
         let assignment = Misplaced { line: Some(Line(4)), shown };
-        self.last_placed().order = Some(Order { assignment, crosses, is_moved, code: Code::Runs });
+        self.last_placed().order = Some(Order { assignment, crosses, is_moved, code: Code::Runs, making: Making::Unseen });
     }
 
     pub(crate) fn verdicts(&self, invariant: Invariant) -> Vec<Verdict> {

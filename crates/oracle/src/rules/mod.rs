@@ -19,6 +19,7 @@ mod line_early;
 mod line_late;
 mod line_zero;
 mod macro_temporary;
+mod made_later;
 mod marked_uninitialised;
 mod merged_code;
 mod moved_in_function;
@@ -31,6 +32,7 @@ mod relaxed_floats;
 mod same_block;
 mod same_line_function;
 mod shown_in_caller;
+mod speculated;
 mod too_many_values;
 mod unconfirmed;
 mod uninitialised;
@@ -90,10 +92,12 @@ pub const RULES: &[Rule] = &[
     marked_uninitialised::RULE,
     empty_location::RULE,
     recursion_lost::RULE,
+    speculated::RULE,
     other_visit::RULE,
     line_early::RULE,
     line_late::RULE,
     early_unseen::RULE,
+    made_later::RULE,
     too_many_values::RULE,
     given_up::RULE,
     unconfirmed::RULE,
