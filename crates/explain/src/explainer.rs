@@ -213,10 +213,10 @@ fn steadiness(judge: &Judge, setting: &Setting, sought: &Sought) -> Result<Stead
     Ok(if seen == 0 { Steadiness::Gone } else { Steadiness::Flaky { seen, of: 5 } })
 }
 
-/// Every reader steps through one build.
+/// Every reader steps through one build, or looks at the address where steps do not tell.
 fn ask_readers(readers: &Readers, reference: &Reference, run: &CheckRun, program: &Program, violation: &Violation) -> Vec<Reading> {
     let of_program = readers.of_program(reference);
-    // Nothing is asked at the spot, where the class matters.
+    // One finding is explained at a time, and no habit stands for an answer about it.
     let question = Question { violation, class: String::new() };
     of_program.of_build(run, &program.name, vec![question]).step_through(0)
 }

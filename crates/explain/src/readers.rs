@@ -9,14 +9,15 @@ use self::spot::{Debuggers, SpotQuestions};
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 use trueline_check::{CheckOptions, CheckRun, Checker, Reference};
-use trueline_model::{EngineKind, Policy, Reader, Reading, Violation, wording};
+use trueline_model::{EngineKind, Invariant, Policy, Reader, Reading, Violation, wording};
 pub use trueline_triage::verdict;
 
 /// A violation of a build that readers are asked about.
 pub struct Question<'v> {
     /// What is complained of.
     pub violation: &'v Violation,
-    /// Its class; a debugger that always answered alike about a class is not asked every time.
+    /// Its class; a debugger that always answered alike about a class is not asked every time. Where it is empty everybody is
+    /// asked.
     pub class: String,
 }
 
@@ -154,8 +155,11 @@ impl<'b> BuildReaders<'b, '_> {
         self.program.readers.screening(self.questions[index].violation)
     }
 
-    /// Every reader steps through the build.
+    /// Every reader steps through the build. What stepping cannot tell the debuggers are asked at the spot.
     pub fn step_through(&self, index: usize) -> Vec<Reading> {
+        if !is_told_by_steps(self.questions[index].violation.invariant()) {
+            return self.at_the_spot(index);
+        }
         let all = self.all.get_or_init(|| self.program.step(self.run, |_| true));
         self.program.readers.readings(self.questions[index].violation, all)
     }
@@ -178,6 +182,13 @@ impl<'b> BuildReaders<'b, '_> {
         readings.extend(self.debuggers_at_the_spot(index).iter().cloned());
         readings
     }
+}
+
+/// Whether a debugger's steps tell if it sees a violation. Which call a value belongs to, and what a lost variable's value
+/// is, the native engine alone can find out. Whether the value shows, or is optimized out, is then a debugger's to say at the
+/// address. A debugger that stepped would be on record as not seeing what it never looked for.
+fn is_told_by_steps(invariant: Invariant) -> bool {
+    !matches!(invariant, Invariant::Stale | Invariant::Lost)
 }
 
 /// A violation counts once a real debugger shows it too, or where none could be asked.

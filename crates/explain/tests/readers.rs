@@ -50,6 +50,20 @@ fn a_row_that_gdb_alone_reads_is_ambiguous_however_the_readers_are_asked() {
 }
 
 #[test]
+fn a_value_of_another_moment_is_seen_by_every_reader_that_is_asked_at_its_address() {
+    let Some(both) = answers("stale-value.c", "clang-16", OptLevel::O1, Invariant::Stale) else { return };
+    for readings in &both {
+        for debugger in [Reader::Gdb, Reader::Lldb] {
+            let reading = readings.iter().find(|r| r.reader == debugger).unwrap();
+            assert_eq!(reading.sees, Some(true), "{readings:?}");
+            // The debugger's own words, from a run of the program.
+            assert_eq!(reading.detail.as_deref(), Some("line 5 in main: a = 0"), "{readings:?}");
+        }
+        assert_eq!(verdict(readings).map(|(verdict, _)| verdict), Some(Verdict::Compiler), "{readings:?}");
+    }
+}
+
+#[test]
 fn each_reader_answers_once_and_the_one_that_screens_first() {
     let Some([_, stepped]) = answers("merged-return.c", "gcc-12", OptLevel::Og, Invariant::Line) else { return };
     let readers: Vec<Reader> = stepped.iter().map(|r| r.reader).collect();

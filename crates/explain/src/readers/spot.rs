@@ -174,7 +174,7 @@ impl Debugger {
                 SpotAnswer::ShowsOther(_) if reads_all_views(self.kind) => continue,
                 SpotAnswer::ShowsOther(_) | SpotAnswer::Unknown => {}
             }
-            let usual = if is_confirmed(i) { self.with_habit(&question.class, Habit::answer) } else { None };
+            let usual = if is_confirmed(i) && !question.class.is_empty() { self.with_habit(&question.class, Habit::answer) } else { None };
             match usual {
                 Some(usual) => answers[i] = usual,
                 None => asked.push(i),
