@@ -81,7 +81,8 @@ fn read_machine_pass(execution: &Execution<'_>) -> Result<Watched, String> {
     let seen = codegen.observe()?;
     let (mut pairs, mut errors, mut variables, mut runs) = (0, Vec::new(), Vec::new(), 0);
     let is_it = |dump: &crate::machine::text::MirDump| {
-        dump.title == execution.pass && execution.function.is_none_or(|f| f.trim_matches(['(', ')']) == dump.function.name)
+        is_named(execution.pass, &dump.title, &dump.pass)
+            && execution.function.is_none_or(|f| f.trim_matches(['(', ')']) == dump.function.name)
     };
     for_each_execution(&seen, is_it, |_, findings| {
         runs += 1;
@@ -94,6 +95,12 @@ fn read_machine_pass(execution: &Execution<'_>) -> Result<Watched, String> {
     }
     variables.sort_by_key(|v: &VariableError| v.hidden_by.is_some());
     Ok(Watched::Judged { pairs, errors, variables })
+}
+
+/// Whether a bisection log means the machine pass of this title and this command-line option. Until LLVM 21 it has the one,
+/// since then the other.
+fn is_named(logged: &str, title: &str, option: &str) -> bool {
+    logged == title || logged == option
 }
 
 fn observe(execution: &Execution<'_>, hook: &PathBuf) -> Result<Observation, String> {
@@ -130,6 +137,14 @@ fn judge(mut observation: Observation, execution: &Execution<'_>) -> Watched {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_pass_is_found_by_its_title_and_by_its_option() {
+        for logged in ["Branch Probability Basic Block Placement", "block-placement"] {
+            assert!(is_code_generation(logged) && is_named(logged, "Branch Probability Basic Block Placement", "block-placement"));
+        }
+        assert!(!is_named("branch-folder", "Branch Probability Basic Block Placement", "block-placement"));
+    }
 
     #[test]
     fn passes_of_code_generation_are_known_by_their_names() {
