@@ -10,6 +10,7 @@ use crate::wire::{Encoder, flag};
 const VOID_KIND: u32 = 0;
 const GEP: u32 = 29;
 const ICMP: u32 = 42;
+const FCMP: u32 = 43;
 const CALL_OPCODES: [u32; 3] = [45, 5, 67];
 /// Opcodes that never have a result: terminators, `store`, `fence`.
 const NO_RESULT: [u32; 11] = [1, 2, 3, 4, 7, 28, 55, 58, 61, 62, 65];
@@ -61,11 +62,13 @@ impl Writer {
                 variables.turn_to(function);
             }
             out.u32((api.parameter_count)(function));
-            let mut param = (api.first_param)(function);
+            let (mut param, mut index) = ((api.first_param)(function), 0);
             while !param.is_null() {
                 out.reference(param as u64);
                 out.text(name_of(api, param));
                 out.u32(self.variables.as_mut().map_or(0, |v| v.type_of(param)));
+                index += 1;
+                out.u8(u8::from(self.variables.as_ref().is_some_and(|v| v.is_ranged_argument(function, index))));
                 param = (api.next_param)(param);
             }
             let (place, mut count) = (out.count(), 0);
@@ -144,6 +147,9 @@ impl Writer {
                 print.word(inst as u64);
                 print.word(u64::from(opcode) << 32 | u64::from(operands.count));
                 print.word((api.type_of)(inst) as u64);
+                if let Some(variables) = &self.variables {
+                    print.word(variables.subclass(inst));
+                }
                 print.word(self.location_of(api, inst) as u64);
                 print.bytes(name_of(api, inst));
                 let mut first = 0;
@@ -243,6 +249,7 @@ unsafe fn learn_offset(inst: Ref, location: Ref) -> Option<u64> {
 struct Detail {
     type_code: u32,
     predicate: u8,
+    known: u8,
     scales: Option<(Vec<u64>, u64)>,
     describes: Option<Description>,
     records: Vec<u64>,
@@ -257,8 +264,9 @@ impl Detail {
         unsafe {
             detail.type_code = variables.type_of(inst);
             operands.clone().for_each(|operand| variables.mention(operand));
-            if opcode == ICMP {
-                detail.predicate = variables.predicate(inst) as u8;
+            detail.known = variables.known(inst, opcode);
+            if opcode == ICMP || opcode == FCMP {
+                detail.predicate = variables.predicate(inst, opcode == FCMP) as u8;
             } else if opcode == GEP {
                 let list: Vec<u64> = operands.clone().collect();
                 detail.scales = variables.scales(inst, &list);
@@ -273,7 +281,7 @@ impl Detail {
     fn flags(&self) -> u8 {
         let pairs = [
             (self.type_code != 0, flag::TYPED),
-            (self.predicate != 0, flag::PREDICATE),
+            (self.predicate != 0 || self.known != 0, flag::PREDICATE),
             (self.scales.is_some(), flag::SCALES),
             (self.describes.is_some(), flag::DESCRIBES),
             (!self.records.is_empty(), flag::RECORDS),
@@ -287,8 +295,9 @@ impl Detail {
         if self.type_code != 0 {
             out.u32(self.type_code);
         }
-        if self.predicate != 0 {
+        if self.predicate != 0 || self.known != 0 {
             out.u8(self.predicate);
+            out.u8(self.known);
         }
         if let Some((scales, offset)) = &self.scales {
             out.numbers(scales);

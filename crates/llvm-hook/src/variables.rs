@@ -7,7 +7,7 @@
 
 use crate::capi::{Ref, lookup};
 use crate::fast::{FastMap, FastSet, Recent};
-use crate::wire::{ConstantKind, Encoder, POINTER, Record, VariableKind};
+use crate::wire::{ConstantKind, Encoder, POINTER, Record, VariableKind, known};
 use std::ffi::{c_char, c_void};
 
 /// Kinds of metadata, which stand first in every version: a constant and a local value as metadata.
@@ -57,6 +57,12 @@ functions! {
     type_kind = "LLVMGetTypeKind": fn(Ref) -> u32;
     integer_width = "LLVMGetIntTypeWidth": fn(Ref) -> u32;
     predicate = "LLVMGetICmpPredicate": fn(Ref) -> u32;
+    float_predicate = "LLVMGetFCmpPredicate": fn(Ref) -> u32;
+    metadata_of = "LLVMInstructionGetAllMetadataOtherThanDebugLoc": fn(Ref, *mut usize) -> Ref;
+    metadata_kind = "LLVMValueMetadataEntriesGetKind": fn(Ref, u32) -> u32;
+    dispose_metadata = "LLVMDisposeValueMetadataEntries": fn(Ref) -> ();
+    attribute_kind = "LLVMGetEnumAttributeKindForName": fn(*const c_char, usize) -> u32;
+    attribute_of = "LLVMGetEnumAttributeAtIndex": fn(Ref, u32, u32) -> Ref;
     is_constant_int = "LLVMIsAConstantInt": fn(Ref) -> Ref;
     is_undefined = "LLVMIsAUndefValue": fn(Ref) -> Ref;
     is_null = "LLVMIsAConstantPointerNull": fn(Ref) -> Ref;
@@ -102,6 +108,8 @@ pub struct Variables {
     /// What was met for the first time, to be written behind the snapshot.
     pub fresh: Vec<Record>,
     layout: Ref,
+    /// The number of the attribute `range`, 0 where there is none.
+    range_attribute: u32,
 }
 
 /// Code of a type that is neither an integer nor a pointer.
@@ -120,8 +128,12 @@ impl Variables {
                     .map(|at| std::mem::transmute::<Ref, unsafe extern "C" fn(Ref, u32) -> Ref>(at)),
             )
         };
+        let functions = Functions::resolve()?;
+        // SAFETY: a name with its length.
+        let range_attribute = unsafe { (functions.attribute_kind)(c"range".as_ptr(), 5) };
         Ok(Self {
-            functions: Functions::resolve()?,
+            functions,
+            range_attribute,
             source_type,
             first_location,
             major,
@@ -244,13 +256,65 @@ impl Variables {
         }
     }
 
-    /// The condition of an integer comparison.
+    /// The condition of a comparison, of floating-point numbers or integers.
     ///
     /// # Safety
-    /// `inst` must be a live `icmp`.
-    pub unsafe fn predicate(&self, inst: Ref) -> u32 {
+    /// `inst` must be a live `fcmp` or `icmp`, as `is_float` says.
+    pub unsafe fn predicate(&self, inst: Ref, is_float: bool) -> u32 {
         // SAFETY: as the caller promises.
-        unsafe { (self.functions.predicate)(inst) }
+        unsafe { if is_float { (self.functions.float_predicate)(inst) } else { (self.functions.predicate)(inst) } }
+    }
+
+    /// What a value holds beside its class: flags and predicates, which a pass may change in place.
+    ///
+    /// # Safety
+    /// `value` must be a live value.
+    pub unsafe fn subclass(&self, value: Ref) -> u64 {
+        // The lowest bit beside the class says that something watches the value.
+        const HANDLED: u32 = 1 << 8;
+        // SAFETY: class, flags and predicate are the four bytes from here, in every version.
+        unsafe { u64::from(*((value as u64 + self.class_offset()) as *const u32) & !HANDLED) }
+    }
+
+    /// What an instruction says of its result: the flags of arithmetic, comparisons and conversions, and whether a load
+    /// has a range.
+    ///
+    /// # Safety
+    /// `inst` must be a live instruction of this opcode.
+    pub unsafe fn known(&self, inst: Ref, opcode: u32) -> u8 {
+        const LOAD: u32 = 27;
+        // Arithmetic, `trunc`, `zext` and `icmp`.
+        if matches!(opcode, 8..=25 | 30 | 31 | 42) {
+            // SAFETY: the flags are above the lowest bit of the byte behind the class.
+            return unsafe { *((inst as u64 + self.class_offset() + 1) as *const u8) >> 1 } & (known::FIRST | known::SIGNED);
+        }
+        // SAFETY: a live instruction, whose list of metadata is given back.
+        if opcode == LOAD && unsafe { self.has_range(inst) } { known::RANGED } else { 0 }
+    }
+
+    /// # Safety
+    /// `inst` must be a live instruction.
+    unsafe fn has_range(&self, inst: Ref) -> bool {
+        /// LLVM's fixed number of `!range`.
+        const RANGE: u32 = 4;
+        let f = self.functions;
+        // SAFETY: as the caller promises.
+        unsafe {
+            let mut count = 0;
+            let entries = (f.metadata_of)(inst, &raw mut count);
+            let found = (0..count as u32).any(|index| (f.metadata_kind)(entries, index) == RANGE);
+            (f.dispose_metadata)(entries);
+            found
+        }
+    }
+
+    /// Whether an attribute says in which range an argument is; the first has the number 1.
+    ///
+    /// # Safety
+    /// `function` must be a live function.
+    pub unsafe fn is_ranged_argument(&self, function: Ref, number: u32) -> bool {
+        // SAFETY: as the caller promises; a number of 0 stands for an attribute that this version does not have.
+        self.range_attribute != 0 && unsafe { !(self.functions.attribute_of)(function, number, self.range_attribute).is_null() }
     }
 
     /// What each index of a `getelementptr` is multiplied with, and the bytes that its constant fields add; `None` where

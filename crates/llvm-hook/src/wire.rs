@@ -15,7 +15,7 @@ pub use encode::Encoder;
 use std::sync::Arc;
 
 /// First bytes of every stream; the digit is the format's version.
-pub const MAGIC: &[u8; 8] = b"TLHOOK4\n";
+pub const MAGIC: &[u8; 8] = b"TLHOOK5\n";
 
 /// One record, as read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,6 +241,8 @@ pub struct ArgumentRecord {
     pub name: String,
     /// The code of its type, as in [`InstructionRecord::type_code`].
     pub type_code: u32,
+    /// True when an attribute says in which range it is.
+    pub is_ranged: bool,
 }
 
 /// A basic block.
@@ -277,14 +279,27 @@ pub struct InstructionRecord {
     pub operands: Vec<u64>,
     /// The width of an integer result, [`POINTER`] for a pointer, 0 for others and when variables are not watched.
     pub type_code: u32,
-    /// LLVM-C number of the predicate of an `icmp`.
+    /// LLVM-C number of the predicate of an `icmp` or `fcmp`.
     pub predicate: u8,
+    /// What makes its result poison, or is known of it: bits of [`known`].
+    pub known: u8,
     /// Of a `getelementptr`, what each index is multiplied with and the bytes that fields add, where these are known.
     pub scales: Option<(Vec<u64>, u64)>,
     /// What a call of `llvm.dbg.*` describes.
     pub describes: Option<Box<VariableRecord>>,
     /// The debug records in front of it.
     pub records: Vec<VariableRecord>,
+}
+
+/// What an instruction says of its result beyond its opcode. The lower bits are those that LLVM keeps in the value.
+pub mod known {
+    /// Unsigned overflow, a remainder, a negative operand, a common bit or operands of different signs make it poison:
+    /// `nuw`, `exact`, `nneg`, `disjoint` and `samesign`.
+    pub const FIRST: u8 = 1;
+    /// Signed overflow makes it poison: `nsw`.
+    pub const SIGNED: u8 = 2;
+    /// Metadata says in which range it is.
+    pub const RANGED: u8 = 128;
 }
 
 /// The code of the type of pointers.

@@ -55,6 +55,16 @@ pub const BITCAST: u8 = 41;
 pub const ADDRSPACECAST: u8 = 60;
 /// `icmp`.
 pub const ICMP: u8 = 42;
+/// `fcmp`.
+pub const FCMP: u8 = 43;
+/// `br`.
+pub const BR: u8 = 2;
+/// `switch`.
+pub const SWITCH: u8 = 3;
+/// `load`.
+pub const LOAD: u8 = 27;
+/// `store`.
+pub const STORE: u8 = 28;
 
 /// Whether it calls something.
 pub fn is_call(opcode: u8) -> bool {

@@ -24,7 +24,7 @@ pub mod flag {
     pub const CALLEE: u8 = 4;
     /// A type code follows the operands.
     pub const TYPED: u8 = 8;
-    /// A predicate follows.
+    /// A predicate and what is known of the result follow.
     pub const PREDICATE: u8 = 16;
     /// Scales follow.
     pub const SCALES: u8 = 32;

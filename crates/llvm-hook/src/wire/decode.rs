@@ -79,7 +79,8 @@ impl<'a> Decoder<'a> {
     fn function(&mut self) -> Option<FunctionRecord> {
         self.bases = Bases::default();
         let (at, name, subprogram) = (self.address()?, self.text()?, self.u64()?);
-        let argument = |d: &mut Self| Some(ArgumentRecord { at: d.reference()?, name: d.text()?, type_code: d.u32()? });
+        let argument =
+            |d: &mut Self| Some(ArgumentRecord { at: d.reference()?, name: d.text()?, type_code: d.u32()?, is_ranged: d.u8()? != 0 });
         let arguments = self.list(argument)?;
         // A function lists a block once; a stream that repeats one could ask for any amount of memory.
         let mut listed = HashSet::new();
@@ -125,6 +126,7 @@ impl<'a> Decoder<'a> {
             operands,
             type_code: if has(flag::TYPED) { self.u32()? } else { 0 },
             predicate: if has(flag::PREDICATE) { self.u8()? } else { 0 },
+            known: if has(flag::PREDICATE) { self.u8()? } else { 0 },
             scales: if has(flag::SCALES) { Some((self.list(Self::u64)?, self.u64()?)) } else { None },
             describes: if has(flag::DESCRIBES) { Some(Box::new(self.description()?)) } else { None },
             records: if has(flag::RECORDS) { self.list(Self::description)? } else { Vec::new() },

@@ -208,6 +208,7 @@ impl Encoder {
             self.reference(argument.at);
             self.text(argument.name.as_bytes());
             self.u32(argument.type_code);
+            self.u8(u8::from(argument.is_ranged));
         }
         let blocks = self.count();
         self.counted(blocks, function.blocks.len() as u32);
@@ -233,7 +234,7 @@ impl Encoder {
         for (given, bit) in [
             (inst.is_void, flag::VOID),
             (inst.type_code != 0, flag::TYPED),
-            (inst.predicate != 0, flag::PREDICATE),
+            (inst.predicate != 0 || inst.known != 0, flag::PREDICATE),
             (inst.scales.is_some(), flag::SCALES),
             (inst.describes.is_some(), flag::DESCRIBES),
             (!inst.records.is_empty(), flag::RECORDS),
@@ -246,8 +247,9 @@ impl Encoder {
         if inst.type_code != 0 {
             self.u32(inst.type_code);
         }
-        if inst.predicate != 0 {
+        if inst.predicate != 0 || inst.known != 0 {
             self.u8(inst.predicate);
+            self.u8(inst.known);
         }
         if let Some((scales, offset)) = &inst.scales {
             self.numbers(scales);

@@ -17,6 +17,7 @@ fn sample() -> Vec<Record> {
         operands: vec![1, 2],
         type_code: 32,
         predicate: 33,
+        known: known::SIGNED,
         scales: Some((vec![4, 0], 8)),
         describes: Some(Box::new(description(7, VariableKind::Assign))),
         records: vec![description(64, VariableKind::Value), description(72, VariableKind::Declare)],
@@ -27,7 +28,7 @@ fn sample() -> Vec<Record> {
         at: 4,
         name: "f".into(),
         subprogram: 11,
-        arguments: vec![ArgumentRecord { at: 3, name: String::new(), type_code: POINTER }],
+        arguments: vec![ArgumentRecord { at: 3, name: String::new(), type_code: POINTER, is_ranged: true }],
         blocks: vec![block.into()],
     };
     vec![

@@ -2,11 +2,13 @@
 
 use super::defs::{Def, DefId, Defs, Side, VariableKey};
 use super::dominance::Dominance;
+use super::early_exit::any_decided;
 use super::meaning::{Assignment, Extension, Reader, differ};
 use super::proof::Proof;
 use super::reach::{Holding, Reaching};
 use super::recovery::{Recovery, Survivors};
 use super::rules::{self, VariableRule};
+use super::unequal::ChangedInPlace;
 use crate::flow::Flow;
 use crate::history::{Birth, History, Place, ValueId};
 use crate::observation::{Referents, StackId};
@@ -66,6 +68,21 @@ pub struct Counterexample {
     pub described: Option<u64>,
     /// The bits that are compared.
     pub bits: u32,
+    /// How the description came to be wrong.
+    pub by: Deviation,
+}
+
+/// How a description came to give another value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deviation {
+    /// LLVM expressed the value by others.
+    Expression,
+    /// It followed the value to what took its place.
+    Replacement,
+    /// The instruction that it names was changed.
+    InPlace,
+    /// The loop that computes it is left earlier.
+    EarlyExit,
 }
 
 /// What came of one run of a pass.
@@ -99,10 +116,13 @@ impl<'a> Described<'a> {
 /// Judges the descriptions of one run of a pass.
 pub fn judge_variables<'a>(history: &History<'a>, referents: &Referents, described: &Described<'a>, major: u32) -> Judged {
     let mut judged = Judged::default();
+    let in_place = ChangedInPlace::of(history);
     for (after, function) in history.run.after.iter().enumerate() {
         let Some(before) = history.run.before.iter().position(|f| f.at == function.at) else { continue };
-        let changed = changed_keys(history, described, before, after);
-        if changed.is_empty() {
+        let changed = changed_keys(history, described, &in_place, before, after);
+        let decided = any_decided(&history.run.before[before], function);
+        let declared = declared_keys(described, after);
+        if changed.is_empty() && !decided && declared.is_empty() {
             continue;
         }
         let old_flow = Flow::of(&history.run.before[before]);
@@ -124,15 +144,38 @@ pub fn judge_variables<'a>(history: &History<'a>, referents: &Referents, describ
         for keys in changed.values() {
             case.judge_variable(keys, &mut judged);
         }
+        for keys in &declared {
+            case.find_unwritten(keys, &mut judged);
+        }
+        if decided {
+            case.find_early_exits(&mut judged);
+        }
     }
     judged
 }
 
+/// Variables that are described by an address on both sides.
+fn declared_keys(described: &Described<'_>, after: usize) -> Vec<Changed> {
+    let declared = |defs: &Defs<'_>, ids: &[DefId]| ids.iter().any(|id| defs.get(*id).declares());
+    let all = described.after.by_key.iter().filter(|((f, _), ids)| *f == after && declared(&described.after, ids));
+    let with_origin = all.filter_map(|((_, key), ids)| {
+        let origins: Vec<DefId> = ids.iter().filter_map(|id| described.after.get(*id).origin).collect();
+        (!origins.is_empty()).then(|| Changed::from([(*key, (origins, ids.clone()))]))
+    });
+    with_origin.collect()
+}
+
 /// The pieces of one variable that changed, with their descriptions on both sides.
-type Changed = BTreeMap<VariableKey, (Vec<DefId>, Vec<DefId>)>;
+pub(super) type Changed = BTreeMap<VariableKey, (Vec<DefId>, Vec<DefId>)>;
 
 /// Variables whose descriptions are not what they were, by variable.
-fn changed_keys(history: &History<'_>, described: &Described<'_>, before: usize, after: usize) -> BTreeMap<(u64, Option<u32>), Changed> {
+fn changed_keys(
+    history: &History<'_>,
+    described: &Described<'_>,
+    in_place: &ChangedInPlace,
+    before: usize,
+    after: usize,
+) -> BTreeMap<(u64, Option<u32>), Changed> {
     let mut all: BTreeMap<(u64, Option<u32>), Changed> = BTreeMap::new();
     let group = |key: &VariableKey| (key.variable, key.inlined_at.map(|l| l.0));
     for (side, defs, function) in [(Side::Before, &described.before, before), (Side::After, &described.after, after)] {
@@ -155,6 +198,7 @@ fn changed_keys(history: &History<'_>, described: &Described<'_>, before: usize,
                     && a.record.expression == b.record.expression
                     && history.block_after(a.place) == history.block_before(b.place)
                     && !a.values.iter().any(moved)
+                    && !b.values.iter().any(|value| in_place.concerns(history, *value))
             })
     };
     // Where every piece is as it was nothing can have gone wrong with the variable.
@@ -206,6 +250,7 @@ impl Function<'_, '_> {
         }
         for (key, (old, new)) in keys {
             self.find_wrong(*key, new, judged);
+            self.find_unequal(*key, new, judged);
             // A piece that is nowhere described on one side says that the variable was cut anew.
             let reshaped = |ids: &Vec<DefId>| ids.is_empty() && keys.len() > 1;
             if reshaped(old) || reshaped(new) || key.fragment.is_none() && keys.len() > 1 {
@@ -224,7 +269,7 @@ impl Function<'_, '_> {
     }
 
     /// Instructions that are where they were, in order.
-    fn points(&self) -> &[(Place, Place)] {
+    pub(super) fn points(&self) -> &[(Place, Place)] {
         self.points.get_or_init(|| {
             let stays = |life: &crate::history::Life| {
                 let (before, after) = (life.before?, life.after?);
@@ -282,7 +327,7 @@ impl Function<'_, '_> {
     }
 
     /// Whether a debugger that stops at a point can be asked for the variable, in front of the pass and behind it.
-    fn is_visible(&self, key: VariableKey, (before, after): (Place, Place)) -> bool {
+    pub(super) fn is_visible(&self, key: VariableKey, (before, after): (Place, Place)) -> bool {
         let location = |functions: &[std::sync::Arc<trueline_llvm_hook::wire::FunctionRecord>], place: Place| {
             let location = self.history.locations.at(crate::naming::at(functions, place).1.location)?;
             (self.history.locations.get(location).line != 0).then_some(location)
@@ -293,7 +338,7 @@ impl Function<'_, '_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "one verdict has as many parts")]
-    fn tell(
+    pub(super) fn tell(
         &self,
         judged: &mut Judged,
         kind: VariableErrorKind,
@@ -429,7 +474,7 @@ impl Function<'_, '_> {
     }
 
     /// The bits of a variable, or of its piece, that are compared: at most a word.
-    fn bits_of(&self, key: VariableKey) -> u32 {
+    pub(super) fn bits_of(&self, key: VariableKey) -> u32 {
         let whole = self.referents.variables.get(&key.variable).map_or(0, |v| u64::from(v.bits));
         match key.fragment.map_or(whole, |(_, size)| size) {
             0 => 64,
@@ -450,7 +495,7 @@ impl Function<'_, '_> {
     }
 
     /// Whether a value is the same instruction with the very same operands on both sides, and nothing took its place.
-    fn is_untouched(&self, value: ValueId) -> bool {
+    pub(super) fn is_untouched(&self, value: ValueId) -> bool {
         let ValueId::Inst(id) = value else { return self.heirs(value).is_empty() };
         let (Some(before), Some(after)) = (self.history.record_before(id), self.history.record_after(id)) else { return false };
         let same = |(old, new): (&u64, &u64)| self.history.value_before(*old) == self.history.value_after(*new);
@@ -460,6 +505,7 @@ impl Function<'_, '_> {
             && self.history.life(id).taken_over_by.is_empty()
     }
 
+    /// Descriptions that LLVM made by expressing the value by others and that do not give it.
     fn find_wrong(&self, key: VariableKey, new: &[DefId], judged: &mut Judged) {
         for id in new {
             let is = self.after_def(*id);
@@ -475,7 +521,7 @@ impl Function<'_, '_> {
                 let numbers = differ(&before, &after, bits)?;
                 let bits = bits.min(before.width).min(after.width);
                 let (value, described) = (before.evaluate(&numbers, true)?, after.evaluate(&numbers, false));
-                Some(Counterexample { numbers, value, described, bits })
+                Some(Counterexample { numbers, value, described, bits, by: Deviation::Expression })
             };
             let (Some(_), Some(counterexample)) = (refute(Extension::Sign), refute(Extension::Zeros)) else { continue };
             let sides: (Holding, Holding) = ([Some(origin)].into(), [Some(*id)].into());
@@ -516,13 +562,17 @@ impl Function<'_, '_> {
         }
     }
 
+    pub(super) fn old_dominance(&self) -> &Dominance {
+        self.old_dominance.get_or_init(|| Dominance::of(&self.old_flow))
+    }
+
     /// Whether a description names a value that does not exist yet where it stands.
     pub(super) fn names_too_early(&self, def: &Def<'_>, side: Side) -> bool {
         def.values.iter().any(|value| {
             let ValueId::Inst(id) = value else { return false };
             let life = self.history.life(*id);
             let (place, dominance, flow) = match side {
-                Side::Before => (life.before, self.old_dominance.get_or_init(|| Dominance::of(&self.old_flow)), &self.old_flow),
+                Side::Before => (life.before, self.old_dominance(), &self.old_flow),
                 Side::After => (life.after, &self.dominance, &self.new_flow),
             };
             let Some(place) = place.filter(|p| p.function == def.place.function) else { return false };
@@ -587,7 +637,7 @@ impl Function<'_, '_> {
         deleted.or(died).or_else(|| self.redescribed_at(def)).unwrap_or_default()
     }
 
-    fn redescribed_at(&self, def: &Def<'_>) -> Option<StackId> {
+    pub(super) fn redescribed_at(&self, def: &Def<'_>) -> Option<StackId> {
         def.values.iter().find_map(|value| match value {
             ValueId::Inst(id) => self.history.life(*id).redescribed.last().map(|(_, stack)| *stack).or(self.history.life(*id).death),
             ValueId::Given(at) => self.history.given_away.get(at).and_then(|list| list.last()).map(|(_, stack)| *stack),

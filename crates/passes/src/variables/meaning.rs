@@ -11,7 +11,7 @@ use crate::observation::Referents;
 use crate::opcode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use trueline_llvm_hook::wire::{ConstantKind, InstructionRecord, POINTER};
+use trueline_llvm_hook::wire::{ConstantKind, InstructionRecord, POINTER, known};
 
 /// The deepest chain of instructions that a term goes through.
 const DEEPEST: u32 = 8;
@@ -86,6 +86,8 @@ pub enum Meaning {
     Operate(Operator, Rc<Term>, Rc<Term>),
     /// A comparison.
     Compare(Relation, Rc<Term>, Rc<Term>),
+    /// A comparison of floating-point numbers, by LLVM's number of the predicate. What is compared is not looked into.
+    FloatCompare(u8, ValueId, ValueId),
     /// A wider number.
     Extend(Extension, Rc<Term>),
     /// The lower bits.
@@ -99,6 +101,8 @@ pub struct Term {
     pub width: u32,
     /// What it is.
     pub meaning: Meaning,
+    /// What makes it poison, bits of [`known`].
+    pub poisoned_by: u8,
 }
 
 /// Numbers for leaves.
@@ -113,16 +117,20 @@ fn signed(value: u64, width: u32) -> i64 {
 }
 
 impl Term {
+    fn plain(width: u32, meaning: Meaning) -> Rc<Self> {
+        Rc::new(Self { width, meaning, poisoned_by: 0 })
+    }
+
     fn number(width: u32, value: u64) -> Rc<Self> {
-        Rc::new(Self { width, meaning: Meaning::Number(value & mask(width)) })
+        Self::plain(width, Meaning::Number(value & mask(width)))
     }
 
     fn operate(operator: Operator, a: &Rc<Self>, b: &Rc<Self>) -> Rc<Self> {
-        Rc::new(Self { width: a.width, meaning: Meaning::Operate(operator, Rc::clone(a), Rc::clone(b)) })
+        Self::plain(a.width, Meaning::Operate(operator, Rc::clone(a), Rc::clone(b)))
     }
 
     fn compare(relation: Relation, a: &Rc<Self>, b: &Rc<Self>) -> Rc<Self> {
-        Rc::new(Self { width: 1, meaning: Meaning::Compare(relation, Rc::clone(a), Rc::clone(b)) })
+        Self::plain(1, Meaning::Compare(relation, Rc::clone(a), Rc::clone(b)))
     }
 
     /// The same number in so many bits.
@@ -132,7 +140,12 @@ impl Term {
             std::cmp::Ordering::Less => Meaning::Extend(extension, Rc::clone(self)),
             std::cmp::Ordering::Greater => Meaning::Truncate(Rc::clone(self)),
         };
-        Rc::new(Self { width, meaning })
+        Self::plain(width, meaning)
+    }
+
+    /// The same, poison where these flags of the instruction say so.
+    fn poisoned(self: Rc<Self>, flags: u8) -> Rc<Self> {
+        Rc::new(Self { poisoned_by: flags & (known::FIRST | known::SIGNED), ..Rc::unwrap_or_clone(self) })
     }
 
     /// Adds its leaves to a set.
@@ -144,7 +157,21 @@ impl Term {
                 a.leaves(found);
                 b.leaves(found);
             }
+            Meaning::FloatCompare(_, a, b) => found.extend([*a, *b]),
             Meaning::Extend(_, a) | Meaning::Truncate(a) => a.leaves(found),
+        }
+    }
+
+    /// Adds the numbers in it to a set.
+    fn numbers(&self, found: &mut BTreeSet<u64>) {
+        match &self.meaning {
+            Meaning::Number(number) => drop(found.insert(*number)),
+            Meaning::Leaf(_) | Meaning::FloatCompare(..) => {}
+            Meaning::Operate(_, a, b) | Meaning::Compare(_, a, b) => {
+                a.numbers(found);
+                b.numbers(found);
+            }
+            Meaning::Extend(_, a) | Meaning::Truncate(a) => a.numbers(found),
         }
     }
 
@@ -157,28 +184,55 @@ impl Term {
                 a.leaf_widths(found);
                 b.leaf_widths(found);
             }
+            // Two bits are enough: three numbers in order, and one that is none.
+            Meaning::FloatCompare(_, a, b) => found.extend([(*a, 2), (*b, 2)]),
             Meaning::Extend(_, a) | Meaning::Truncate(a) => a.leaf_widths(found),
         }
     }
 
-    /// Its number under an assignment. `None` where it is undefined, or, when `guarded`, where it may be poison: flags such
-    /// as `nsw` are not known, so everything that wraps counts.
+    /// Its number under an assignment. `None` where it is undefined, or, when `guarded`, where flags such as `nsw` make it
+    /// poison.
     pub fn evaluate(&self, numbers: &Assignment, guarded: bool) -> Option<u64> {
         let bits = mask(self.width);
         Some(match &self.meaning {
             Meaning::Number(value) => *value,
             Meaning::Leaf(value) => numbers.get(value)? & bits,
-            Meaning::Extend(Extension::Zeros, a) => a.evaluate(numbers, guarded)?,
+            Meaning::Extend(Extension::Zeros, a) => {
+                let number = a.evaluate(numbers, guarded)?;
+                let negative = signed(number, a.width) < 0;
+                (!(guarded && self.poisoned_by & known::FIRST != 0 && negative)).then_some(number)?
+            }
             Meaning::Extend(Extension::Sign, a) => signed(a.evaluate(numbers, guarded)?, a.width) as u64 & bits,
-            Meaning::Truncate(a) => a.evaluate(numbers, guarded)? & bits,
+            Meaning::Truncate(a) => {
+                let number = a.evaluate(numbers, guarded)?;
+                let fits_unsigned = self.poisoned_by & known::FIRST == 0 || number & bits == number;
+                let fits_signed = self.poisoned_by & known::SIGNED == 0 || signed(number & bits, self.width) == signed(number, a.width);
+                (!guarded || fits_unsigned && fits_signed).then_some(number & bits)?
+            }
             Meaning::Operate(operator, a, b) => {
                 let (a, b) = (a.evaluate(numbers, guarded)?, b.evaluate(numbers, guarded)?);
-                operate(*operator, a, b, self.width, guarded)?
+                operate(*operator, a, b, self.width, if guarded { self.poisoned_by } else { 0 })?
+            }
+            Meaning::FloatCompare(predicate, a, b) => {
+                // LLVM's predicates are the set of outcomes for which they hold: equal, greater, less, unordered.
+                const NOT_A_NUMBER: u64 = 3;
+                let (a, b) = (numbers.get(a)? & 3, numbers.get(b)? & 3);
+                let outcome = match a.cmp(&b) {
+                    _ if a == NOT_A_NUMBER || b == NOT_A_NUMBER => 8,
+                    std::cmp::Ordering::Equal => 1,
+                    std::cmp::Ordering::Greater => 2,
+                    std::cmp::Ordering::Less => 4,
+                };
+                // Fast-math flags, which are not read, may say that there is no such number.
+                (!(guarded && outcome == 8)).then_some(u64::from(predicate & outcome != 0))?
             }
             Meaning::Compare(relation, a, b) => {
                 let width = a.width;
                 let (a, b) = (a.evaluate(numbers, guarded)?, b.evaluate(numbers, guarded)?);
                 let (sa, sb) = (signed(a, width), signed(b, width));
+                if guarded && self.poisoned_by & known::FIRST != 0 && (sa < 0) != (sb < 0) {
+                    return None;
+                }
                 u64::from(match relation {
                     Relation::Equal => a == b,
                     Relation::NotEqual => a != b,
@@ -192,21 +246,22 @@ impl Term {
     }
 }
 
-fn operate(operator: Operator, a: u64, b: u64, width: u32, guarded: bool) -> Option<u64> {
+fn operate(operator: Operator, a: u64, b: u64, width: u32, poisoned_by: u8) -> Option<u64> {
+    let (first, signed_overflow) = (poisoned_by & known::FIRST != 0, poisoned_by & known::SIGNED != 0);
     let bits = mask(width);
     let (sa, sb) = (i128::from(signed(a, width)), i128::from(signed(b, width)));
     let (ua, ub) = (u128::from(a), u128::from(b));
     let fits = |s: i128, u: u128| {
         let (least, most) = (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1);
-        !guarded || (least..=most).contains(&s) && u <= u128::from(bits)
+        (!signed_overflow || (least..=most).contains(&s)) && (!first || u <= u128::from(bits))
     };
     let result = match operator {
         Operator::Add => fits(sa + sb, ua + ub).then(|| a.wrapping_add(b)),
         Operator::Sub => fits(sa - sb, ua.wrapping_sub(ub)).then(|| a.wrapping_sub(b)),
         Operator::Mul => fits(sa.checked_mul(sb)?, ua.checked_mul(ub)?).then(|| a.wrapping_mul(b)),
-        Operator::DivideSigned if b != 0 => fits(sa / sb, 0).then(|| (sa / sb) as u64),
-        Operator::RemainderSigned if b != 0 => fits(sa / sb, 0).then(|| (sa % sb) as u64),
-        // An exact division leaves nothing, and one that does may be poison.
+        // The one quotient that does not fit is undefined.
+        Operator::DivideSigned if b != 0 => (sa / sb < 1i128 << (width - 1)).then(|| (sa / sb) as u64),
+        Operator::RemainderSigned if b != 0 => (sa / sb < 1i128 << (width - 1)).then(|| (sa % sb) as u64),
         Operator::DivideUnsigned => a.checked_div(b),
         Operator::RemainderUnsigned => a.checked_rem(b),
         Operator::DivideSigned | Operator::RemainderSigned => None,
@@ -221,7 +276,8 @@ fn operate(operator: Operator, a: u64, b: u64, width: u32, guarded: bool) -> Opt
         Operator::Or => Some(a | b),
         Operator::Xor => Some(a ^ b),
     }?;
-    let exact = !guarded
+    // An exact division leaves nothing, and one that does is poison.
+    let exact = !first
         || match operator {
             Operator::DivideUnsigned => a.is_multiple_of(b),
             Operator::DivideSigned => sa % sb == 0,
@@ -254,7 +310,7 @@ impl<'h> Reader<'_, 'h> {
         }
     }
 
-    fn value(&self, at: u64) -> ValueId {
+    pub(super) fn value(&self, at: u64) -> ValueId {
         match self.side {
             Side::Before => self.history.value_before(at),
             Side::After => self.history.value_after(at),
@@ -286,7 +342,7 @@ impl<'h> Reader<'_, 'h> {
     }
 
     fn term_to(&self, value: ValueId, depth: u32) -> Option<Rc<Term>> {
-        let leaf = |code: u32| Some(Rc::new(Term { width: width_of(code)?, meaning: Meaning::Leaf(value) }));
+        let leaf = |code: u32| Some(Term::plain(width_of(code)?, Meaning::Leaf(value)));
         match value {
             ValueId::Given(at) => match self.referents.constants.get(&at) {
                 Some(constant) => match constant.kind {
@@ -322,17 +378,22 @@ impl<'h> Reader<'_, 'h> {
         let width = width_of(record.type_code)?;
         let operand = |index: usize| self.term_to(self.value(*record.operands.get(index)?), depth - 1);
         if let Some(operator) = operator_of(record.opcode) {
-            return Some(Term::operate(operator, &operand(0)?, &operand(1)?));
+            return Some(Term::operate(operator, &operand(0)?, &operand(1)?).poisoned(record.known));
         }
         match record.opcode {
-            opcode::TRUNC | opcode::ZEXT => Some(operand(0)?.resize(width, Extension::Zeros)),
+            opcode::TRUNC | opcode::ZEXT => Some(operand(0)?.resize(width, Extension::Zeros).poisoned(record.known)),
             opcode::SEXT => Some(operand(0)?.resize(width, Extension::Sign)),
             // Pointers and numbers of the same width; a bitcast of pointers.
             opcode::PTRTOINT..=opcode::BITCAST => operand(0).filter(|term| term.width == width),
             opcode::ICMP => {
                 let (relation, swapped) = relation_of(record.predicate)?;
                 let (a, b) = (operand(0)?, operand(1)?);
-                Some(if swapped { Term::compare(relation, &b, &a) } else { Term::compare(relation, &a, &b) })
+                let term = if swapped { Term::compare(relation, &b, &a) } else { Term::compare(relation, &a, &b) };
+                Some(term.poisoned(record.known))
+            }
+            opcode::FCMP => {
+                let value = |index: usize| Some(self.value(*record.operands.get(index)?));
+                Some(Term::plain(1, Meaning::FloatCompare(record.predicate, value(0)?, value(1)?)))
             }
             opcode::GETELEMENTPTR => {
                 let (scales, offset) = record.scales.as_ref()?;
@@ -357,9 +418,9 @@ impl<'h> Reader<'_, 'h> {
 }
 
 /// Whether an instruction is arithmetic that is followed.
-fn is_computed(record: &InstructionRecord) -> bool {
+pub(super) fn is_computed(record: &InstructionRecord) -> bool {
     operator_of(record.opcode).is_some()
-        || matches!(record.opcode, opcode::TRUNC | opcode::ZEXT | opcode::SEXT | opcode::ICMP | opcode::GETELEMENTPTR)
+        || matches!(record.opcode, opcode::TRUNC | opcode::ZEXT | opcode::SEXT | opcode::ICMP | opcode::FCMP | opcode::GETELEMENTPTR)
         || (opcode::PTRTOINT..=opcode::BITCAST).contains(&record.opcode)
 }
 
@@ -526,22 +587,31 @@ pub fn differ(original: &Term, described: &Term, bits: u32) -> Option<Assignment
         // A word that has no value, as of a division by zero, is not the value either.
         (described.evaluate(numbers, false).is_none_or(|after| (before ^ after) & bits != 0)).then_some(())
     };
-    samples(&widths).find(|numbers| differs(numbers).is_some())
+    numbers_to_try(&widths, &[original, described]).find(|numbers| differs(numbers).is_some())
 }
 
-/// Numbers to try: small ones, both ends of each width, and a fixed stream of others.
-fn samples(widths: &BTreeMap<ValueId, u32>) -> impl Iterator<Item = Assignment> + '_ {
-    const CORNERS: [u64; 10] = [0, 1, 2, 3, 5, 7, 16, 100, u64::MAX, u64::MAX - 1];
+/// Numbers to try: small ones, both ends of each width, those around the numbers of the terms, and a fixed stream of others.
+pub(super) fn numbers_to_try<'w>(widths: &'w BTreeMap<ValueId, u32>, terms: &[&Term]) -> impl Iterator<Item = Assignment> + 'w {
     const ROUNDS: u64 = 256;
+    let mut corners = vec![0, 1, 2, 3, 5, 7, 16, 100, u64::MAX, u64::MAX - 1];
+    let mut given = BTreeSet::new();
+    terms.iter().for_each(|term| term.numbers(&mut given));
+    for number in given.into_iter().take(8) {
+        let around = [number, number.wrapping_add(1), number.wrapping_sub(1), number.wrapping_mul(2), number.wrapping_neg()];
+        corners.extend(around);
+    }
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     (0..ROUNDS).map(move |round| {
         let pick = |index: usize, width: u32, state: &mut u64| {
             *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let corner = CORNERS[(round as usize + index * (1 + round as usize / CORNERS.len())) % CORNERS.len()];
+            let turn = (round / 4 * 2 + round % 4) as usize;
+            let corner = corners[(turn + index * (1 + turn / corners.len())) % corners.len()];
             let number = match round % 4 {
                 0 | 1 => corner,
                 2 => *state >> 33,
-                _ if width >= 2 => (1 << (width - 1)) + (*state >> 60),
+                // Both sides of where the sign changes.
+                _ if width >= 2 && round % 8 == 3 => (1u64 << (width - 1)) - 1,
+                _ if width >= 2 => (1u64 << (width - 1)) + (*state >> 60),
                 _ => *state >> 20,
             };
             number & mask(width)
@@ -555,7 +625,7 @@ mod tests {
     use super::*;
 
     fn leaf(number: u64, width: u32) -> Rc<Term> {
-        Rc::new(Term { width, meaning: Meaning::Leaf(ValueId::Given(number)) })
+        Term::plain(width, Meaning::Leaf(ValueId::Given(number)))
     }
 
     #[test]
@@ -596,11 +666,21 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_poison_refutes_nothing() {
-        // x + 1 in eight bits, described in a word: they differ in no bit that counts, nor where the sum wraps.
+    fn what_is_poison_refutes_nothing() {
+        // x + 1 in eight bits, described in a word: they only differ where the sum wraps.
         let x = leaf(1, 8);
-        let wide = Term::operate(Operator::Add, &x, &Term::number(8, 1)).resize(32, Extension::Sign);
-        let described = run_expression(&[x], &[0x23, 1, 0x9f], Extension::Sign).unwrap();
-        assert_eq!(differ(&wide, &described, 32), None);
+        let sum = |flags| Term::operate(Operator::Add, &x, &Term::number(8, 1)).poisoned(flags).resize(32, Extension::Sign);
+        let described = run_expression(std::slice::from_ref(&x), &[0x23, 1, 0x9f], Extension::Sign).unwrap();
+        assert_eq!(differ(&sum(known::SIGNED), &described, 32), None);
+        assert!(differ(&sum(0), &described, 32).is_some());
+    }
+
+    #[test]
+    fn a_comparison_and_its_inverse_differ_where_both_operands_are_numbers() {
+        let compare = |predicate| Term::plain(1, Meaning::FloatCompare(predicate, ValueId::Given(1), ValueId::Given(2)));
+        let (one, ueq) = (compare(6), compare(9));
+        assert!(differ(&one, &ueq, 32).is_some());
+        // `ord` and `true` only differ for what fast-math flags may exclude.
+        assert_eq!(differ(&compare(7), &compare(15), 32), None);
     }
 }

@@ -71,6 +71,8 @@ fn push(term: &Term, values: &mut Vec<ValueId>, out: &mut Vec<u64>) -> Option<()
                 Operator::DivideUnsigned | Operator::RemainderUnsigned => return None,
             });
         }
+        // There are no operators for these.
+        Meaning::FloatCompare(..) => return None,
         Meaning::Compare(relation, a, b) => {
             push(a, values, out)?;
             push(b, values, out)?;
@@ -153,6 +155,7 @@ impl Builder<'_> {
                 let (a, b) = (self.build(a), self.build(b));
                 self.operate(*operator, a, b, term.width)
             }
+            Meaning::FloatCompare(predicate, a, b) => self.terms.var(1, &format!("fcmp_{predicate}_{a:?}_{b:?}").replace(['(', ')'], "_")),
             Meaning::Compare(relation, a, b) => {
                 let (a, b) = (self.build(a), self.build(b));
                 let (op, swapped, negated) = match relation {
@@ -208,11 +211,11 @@ mod tests {
     use super::*;
 
     fn leaf(number: u64, width: u32) -> Rc<Term> {
-        Rc::new(Term { width, meaning: Meaning::Leaf(ValueId::Given(number)) })
+        Rc::new(Term { width, meaning: Meaning::Leaf(ValueId::Given(number)), poisoned_by: 0 })
     }
 
     fn operate(operator: Operator, a: &Rc<Term>, b: &Rc<Term>) -> Rc<Term> {
-        Rc::new(Term { width: a.width, meaning: Meaning::Operate(operator, Rc::clone(a), Rc::clone(b)) })
+        Rc::new(Term { width: a.width, meaning: Meaning::Operate(operator, Rc::clone(a), Rc::clone(b)), poisoned_by: 0 })
     }
 
     #[test]
@@ -229,7 +232,7 @@ mod tests {
     #[test]
     fn what_differs_in_one_bit_is_refuted_by_the_solver() {
         let x = leaf(1, 32);
-        let number = |n| Rc::new(Term { width: 32, meaning: Meaning::Number(n) });
+        let number = |n| Rc::new(Term { width: 32, meaning: Meaning::Number(n), poisoned_by: 0 });
         let (a, b) = (operate(Operator::Xor, &x, &number(0x4000_0001)), operate(Operator::Xor, &x, &number(1)));
         assert_ne!(prove(&a, &b, 32), Proof::Proved);
         assert_ne!(prove(&a, &b, 30), Proof::Refuted);

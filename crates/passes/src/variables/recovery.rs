@@ -53,7 +53,8 @@ impl Recovery {
         let Some(term) = &self.term else { return };
         let mut widths = BTreeMap::new();
         term.leaf_widths(&mut widths);
-        let leaf = |(value, width): (&ValueId, &u32)| (*value, Rc::new(Term { width: *width, meaning: Meaning::Leaf(*value) }));
+        let leaf =
+            |(value, width): (&ValueId, &u32)| (*value, Rc::new(Term { width: *width, meaning: Meaning::Leaf(*value), poisoned_by: 0 }));
         self.proof = prove_expressible(term, &widths.iter().map(leaf).collect(), bits);
     }
 }

@@ -1,7 +1,7 @@
 //! Wrong descriptions of variables for people and scripts, by the place in LLVM that made them.
 
 use super::defs::{Def, DefId, Side};
-use super::judge::{Described, VariableErrorKind, VariableVerdict};
+use super::judge::{Described, Deviation, VariableErrorKind, VariableVerdict};
 use super::proof::Proof;
 use super::recovery::{Means, Recovery};
 use super::rules::VariableRule;
@@ -121,7 +121,9 @@ impl View<'_, '_> {
                 let numbers: Vec<String> =
                     c.numbers.iter().map(|(v, n)| format!("{} = {n}", self.value(Side::Before, verdict.function, *v))).collect();
                 let described = c.described.map_or_else(|| "no value".to_owned(), |d| (d & mask(c.bits)).to_string());
-                format!("with {} the value is {}, the expression gives {described}", numbers.join(", "), c.value & mask(c.bits))
+                let with = if numbers.is_empty() { String::new() } else { format!("with {} ", numbers.join(", ")) };
+                let what = if c.by == Deviation::Expression { "the expression" } else { "what is described" };
+                format!("{with}the value is {}, {what} gives {described}", c.value & mask(c.bits))
             }),
             skeleton: skeleton::at(&site, &update),
             variable: name,
@@ -227,8 +229,21 @@ impl View<'_, '_> {
                     }
                 }
             }
+            VariableErrorKind::Stale if verdict.counterexample.is_some() => {
+                "the loop is left earlier than in the original, and this is the value of its first iteration".to_owned()
+            }
+            VariableErrorKind::Stale if verdict.after.iter().flatten().any(|id| self.def(Side::After, *id).declares()) => {
+                "nothing writes the address any more".to_owned()
+            }
             VariableErrorKind::Stale => "no path of the original reaches this instruction with that description".to_owned(),
-            VariableErrorKind::Wrong => "the expression does not give the value that was described".to_owned(),
+            VariableErrorKind::Wrong => match verdict.counterexample.as_ref().map(|c| c.by) {
+                Some(Deviation::Replacement) => {
+                    "what took the value's place does not equal it here, where an execution gets with these numbers"
+                }
+                Some(Deviation::InPlace) => "the instruction computes something else now, and is still described as the value it had",
+                Some(Deviation::Expression | Deviation::EarlyExit) | None => "the expression does not give the value that was described",
+            }
+            .to_owned(),
             VariableErrorKind::Misplaced => match verdict.after.iter().flatten().next().map(|id| self.def(Side::After, *id)) {
                 Some(def) => {
                     let early = def.values.iter().find(|v| matches!(v, ValueId::Inst(_)));
@@ -256,6 +271,11 @@ impl View<'_, '_> {
             }
             (VariableErrorKind::Stale, _) => {
                 format!("Kill({variable})  // Record->setKillLocation(); where the assignment is lost or passed")
+            }
+            (VariableErrorKind::Wrong, _) if verdict.counterexample.as_ref().is_some_and(|c| c.by != Deviation::Expression) => {
+                let old = verdict.before.iter().flatten().flat_map(|id| self.def(Side::Before, *id).values.iter().copied()).next();
+                let old = old.map_or_else(String::new, value);
+                format!("Salvage({variable}, {old})  // salvageDebugInfo(Old); Old->replaceNonMetadataUsesWith(New);")
             }
             (VariableErrorKind::Wrong, _) => format!("Correct({variable})  // the expression, or Record->setKillLocation();"),
             (VariableErrorKind::Misplaced, _) => format!("Place({variable})  // behind the definition of the value, in its own scope"),

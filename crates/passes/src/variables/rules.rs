@@ -2,6 +2,7 @@
 //! what each one hid.
 
 use super::judge::{Function, VariableErrorKind, VariableVerdict};
+use super::proof::Proof;
 use super::recovery::Means;
 use crate::history::ValueId;
 use serde::Serialize;
@@ -52,7 +53,8 @@ impl VariableRule {
                 "the pass asked LLVM to salvage the value before deleting it, which is all that the guide asks of it"
             }
             VariableRule::RewrittenInPlace => {
-                "the instruction is there and computes something else now, so that describing the variable by it would be wrong"
+                "the instruction is there and computes something else now, so that describing the variable by it would be wrong, and no proof \
+                 says what gives the value it had"
             }
             VariableRule::AssignmentRemoved => "the block that assigned the variable was removed as a whole, and its description with it",
             VariableRule::ValueGone => "nothing is seen to hold the value any more, and optimized out is the honest answer",
@@ -79,7 +81,8 @@ pub fn apply(function: &Function<'_, '_>, verdict: &VariableVerdict) -> Option<V
         return Some(VariableRule::RewrittenInPlace);
     }
     let stays = |value: ValueId| matches!(value, ValueId::Inst(id) if function.history.life(id).after.is_some());
-    if recovery.by == Means::Expression && stays(recovery.value) {
+    // What the operands are proved to give could have been salvaged in front of the change.
+    if recovery.by == Means::Expression && recovery.proof != Proof::Proved && stays(recovery.value) {
         return Some(VariableRule::RewrittenInPlace);
     }
     let assigned = verdict.before.iter().flatten().map(|id| function.described.before.get(*id).place);

@@ -1,0 +1,94 @@
+//! Descriptions that followed a value to another one which is not equal to it: a pass that replaces a value by one that
+//! gives the same results wherever the program looks redirects what describes variables as well, and a debugger looks
+//! elsewhere. The same for an instruction that is changed in place.
+
+use super::context::Context;
+use super::defs::{DefId, Side, VariableKey};
+use super::judge::{Counterexample, Deviation, Function, Judged, VariableErrorKind};
+use super::meaning::{Assignment, Extension, Term, is_computed, numbers_to_try};
+use super::reach::Holding;
+use crate::history::{History, InstId, ValueId};
+use std::collections::{BTreeMap, HashSet};
+
+/// Instructions that are there on both sides and compute something else behind the pass.
+pub struct ChangedInPlace(HashSet<InstId>);
+
+impl ChangedInPlace {
+    /// Finds them.
+    pub fn of(history: &History<'_>) -> Self {
+        let ids = (0..history.lives.len() as u32).map(InstId);
+        Self(ids.filter(|id| is_changed(history, *id)).collect())
+    }
+
+    /// Whether a value is computed from one of them.
+    pub fn concerns(&self, history: &History<'_>, value: ValueId) -> bool {
+        const DEEPEST: u32 = 8;
+        !self.0.is_empty() && self.is_below(history, value, DEEPEST)
+    }
+
+    fn is_below(&self, history: &History<'_>, value: ValueId, depth: u32) -> bool {
+        let ValueId::Inst(id) = value else { return false };
+        if self.0.contains(&id) {
+            return true;
+        }
+        let Some(record) = history.record_before(id).filter(|r| depth > 0 && is_computed(r)) else { return false };
+        record.operands.iter().any(|at| self.is_below(history, history.value_before(*at), depth - 1))
+    }
+}
+
+fn is_changed(history: &History<'_>, id: InstId) -> bool {
+    let (Some(before), Some(after)) = (history.record_before(id), history.record_after(id)) else { return false };
+    let same = |(old, new): (&u64, &u64)| history.value_before(*old) == history.value_after(*new);
+    is_computed(before)
+        && (before.opcode != after.opcode || before.predicate != after.predicate || !before.operands.iter().zip(&after.operands).all(same))
+}
+
+impl Function<'_, '_> {
+    /// Descriptions that stayed and now give another value, with numbers that lead an execution to them.
+    pub(super) fn find_unequal(&self, key: VariableKey, new: &[DefId], judged: &mut Judged) {
+        for id in new {
+            let is = self.described.after.get(*id);
+            let Some(origin) = is.origin.filter(|_| is.made.is_none() && !is.kills) else { continue };
+            let was = self.described.before.get(origin);
+            let stayed = self.history.block_before(was.place) == self.history.block_after(is.place);
+            let told = |v: &super::judge::VariableVerdict| v.kind == VariableErrorKind::Wrong && v.after == [Some(*id)];
+            if was.kills || !stayed || judged.verdicts.iter().any(told) {
+                continue;
+            }
+            let refute = |extension| {
+                let term = |side, values: &[ValueId], expression| self.reader(side).described(values, expression, extension);
+                let before = term(Side::Before, &was.values, was.record.expression)?;
+                let after = term(Side::After, &is.values, is.record.expression)?;
+                (before != after).then_some(())?;
+                let bits = self.bits_of(key).min(before.width).min(after.width);
+                let (numbers, value, described) = self.find_numbers(&before, &after, bits, was.place.block.0, is.place.block.0)?;
+                let by = if was.values == is.values { Deviation::InPlace } else { Deviation::Replacement };
+                Some(Counterexample { numbers, value, described: Some(described), bits, by })
+            };
+            let (Some(_), Some(counterexample)) = (refute(Extension::Sign), refute(Extension::Zeros)) else { continue };
+            let stack = self.redescribed_at(was).unwrap_or_default();
+            let sides: (Holding, Holding) = ([Some(origin)].into(), [Some(*id)].into());
+            self.tell(judged, VariableErrorKind::Wrong, key, None, (&sides.0, &sides.1), stack, |v| {
+                v.counterexample = Some(counterexample);
+            });
+        }
+    }
+
+    /// Numbers that tell two terms apart in their lower bits and under which both sides reach the description.
+    fn find_numbers(&self, before: &Term, after: &Term, bits: u32, old_block: u32, new_block: u32) -> Option<(Assignment, u64, u64)> {
+        let mut widths = BTreeMap::new();
+        before.leaf_widths(&mut widths);
+        after.leaf_widths(&mut widths);
+        if !widths.keys().all(|leaf| self.is_untouched(*leaf)) {
+            return None;
+        }
+        let context = Context::of(self, widths)?;
+        let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+        numbers_to_try(&context.widths, &[before, after]).find_map(|numbers| {
+            let (value, described) = (before.evaluate(&numbers, true)?, after.evaluate(&numbers, false)?);
+            let differs = (value ^ described) & mask != 0;
+            let reached = || context.reaches(Side::Before, old_block, &numbers) && context.reaches(Side::After, new_block, &numbers);
+            (differs && reached()).then_some((numbers, value, described))
+        })
+    }
+}
