@@ -1,12 +1,12 @@
 //! The wrong update inside a guilty pass of clang: the pass is watched at the very execution that the bisection
 //! found, on the very program, and what it did to locations and variables is told with the missing update. Machine passes
-//! are read from the text that clang prints of them.
+//! are read from the text that clang prints of them, gcc's passes from its dumps.
 
 use crate::explainer::FindingCase;
 use serde::Serialize;
 use std::fmt::Write as _;
 use trueline_model::{CompilerKind, Fault, Language, PassRole, Violation, WatchState, WatchedUpdates};
-use trueline_passes::{Execution, UpdateError, VariableError, Watched, analyze_execution};
+use trueline_passes::{Execution, GccExecution, UpdateError, VariableError, Watched, analyze_execution, analyze_gcc_pass};
 use trueline_toolchain::Scratch;
 use trueline_triage::Attribution;
 
@@ -34,17 +34,33 @@ pub struct Update {
 }
 
 /// Watches the pass behind a violation. `None` for what no update of debug information can explain: other compilers,
-/// faults that are no violations, and answers that name no single pass.
+/// faults that are no violations, and answers that name no single pass. Of gcc only what is about the violated line or
+/// variable is told, since its dumps say what was lost and not what should have been done.
 pub fn watch(case: &FindingCase, attribution: &Attribution) -> Option<Update> {
     let Fault::Violation(violation) = &case.fault else { return None };
-    let of_clang = case.compiler.id.kind == CompilerKind::Clang && case.program.language != Language::Rust;
-    if !of_clang || !matches!(attribution.role, PassRole::Guilty | PassRole::Enabling) {
+    if case.program.language == Language::Rust || !matches!(attribution.role, PassRole::Guilty | PassRole::Enabling) {
         return None;
     }
-    let (pass, number) = (attribution.name.as_ref()?, attribution.execution?);
+    let pass = attribution.name.as_ref()?;
+    match case.compiler.id.kind {
+        CompilerKind::Clang => {}
+        CompilerKind::Gcc => {
+            let watched = watch_gcc(case, &pass.0).unwrap_or_else(Watched::Unwatched);
+            return Some(Update::of(watched, violation)).filter(|update| update.on_the_line > 0);
+        }
+        _ => return None,
+    }
+    let number = attribution.execution?;
     let function = attribution.function.as_deref();
     let watched = watch_execution(case, &pass.0, number, function).unwrap_or_else(Watched::Unwatched);
     Some(Update::of(watched, violation))
+}
+
+fn watch_gcc(case: &FindingCase, pass: &str) -> Result<Watched, String> {
+    let scratch = Scratch::new().map_err(|e| format!("no scratch directory: {e}"))?;
+    let source = scratch.write(&case.program.name, &case.program.source).map_err(|e| format!("cannot write the program: {e}"))?;
+    let (compiler, cflags) = (&case.compiler, case.program.cflags.as_slice());
+    Ok(analyze_gcc_pass(&GccExecution { compiler, source: &source, opt: case.opt, cflags, pass }))
 }
 
 fn watch_execution(case: &FindingCase, pass: &str, number: u64, function: Option<&str>) -> Result<Watched, String> {

@@ -7,7 +7,8 @@
 //! [`judge`] decide which update each needed (2) and compare (3), [`rules`] leave out what LLVM's own
 //! guide allows, [`report`] groups by the place in LLVM.
 //!
-//! Code generation works on another representation that the hooks do not see: [`machine`] reads LLVM's own text of it.
+//! Code generation works on another representation that the hooks do not see: [`machine`] reads LLVM's own text of it. So does
+//! [`gcc`] of a stock gcc's passes, as far as its dumps go.
 //!
 //! Deliberately absent: changing LLVM or the IR.
 
@@ -15,6 +16,7 @@ mod archive;
 pub mod batch;
 mod execution;
 pub mod flow;
+mod gcc;
 pub mod history;
 pub mod judge;
 pub mod lit;
@@ -36,6 +38,7 @@ pub mod variables;
 
 pub use batch::Batch;
 pub use execution::{Execution, Watched, analyze_execution, is_code_generation};
+pub use gcc::{GccExecution, analyze_gcc_pass};
 pub use judge::{ErrorKind, Operation};
 pub use pairs::Manipulation;
 pub use report::{Detail, FileReport, Problem, ProblemKind, Report, UpdateError, Watch};
