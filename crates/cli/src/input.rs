@@ -1,13 +1,15 @@
 //! What commands that compile and trace have in common: `--cc`, `--opt`, `--cflag`, `--engine` and its limits, and reading a
 //! program.
 
+pub mod project;
+
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_dwarf::Search;
 use trueline_machine::inferior::Follow;
 use trueline_model::{EngineKind, Language, OptLevel, Origin, Policy, Program};
-use trueline_toolchain::{Compiler, Launch, Limits, Permission, find_compiler};
+use trueline_toolchain::{Compiler, Launch, Limits, Permission, find_compiler, quote};
 use trueline_trace::{Focus, Landmark, Threads};
 
 /// Compiler, levels and flags as clap reads them.
@@ -273,6 +275,14 @@ impl LaunchFlags {
             launch.env.push((name.to_owned(), value.to_owned()));
         }
         launch.set_stage().context("cannot make a directory for the program to write in")
+    }
+
+    /// The same start, as flags for another command; what the program may do is asked of nobody else.
+    pub fn words(&self) -> String {
+        let file = |flag: &str, path: &Option<PathBuf>| path.iter().map(|p| format!(" {flag} {}", quote(p))).collect::<String>();
+        let env: String = self.env.iter().map(|pair| format!(" --env {}", quote(pair))).collect();
+        let name: String = self.argv0.iter().map(|name| format!(" --argv0 {}", quote(name))).collect();
+        format!("{}{}{env}{name}", file("--stdin", &self.stdin), file("--directory", &self.directory))
     }
 
     /// Which process is traced after a fork.

@@ -7,9 +7,10 @@ use crate::judge::Looking;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use trueline_ctree::PreprocessError;
 use trueline_generate::Filter;
 use trueline_model::{Answer, Interesting, Language, Program, SeamError};
-use trueline_reduce::{Builtin, Demand, External, ExternalTool, ReduceError, ReduceProgress, Reduced, Watch};
+use trueline_reduce::{Builtin, Demand, External, ExternalTool, Lines, ReduceError, ReduceProgress, Reduced, Watch};
 use trueline_toolchain::{ToolKind, find_tool};
 use trueline_triage::Setting;
 
@@ -36,7 +37,12 @@ pub fn self_contained(
     if program.language != Language::C || !trueline_ctree::needs_preprocessing(&program.source) {
         return Ok(program);
     }
-    let whole = trueline_ctree::preprocess(&program, &setting.compiler)?;
+    // What the stub headers do not have stays included: an external reducer takes the program as it is.
+    let whole = match trueline_ctree::preprocess(&program, &setting.compiler) {
+        Ok(whole) => whole,
+        Err(PreprocessError::Refused { .. }) => return Ok(program),
+        Err(error) => return Err(error.into()),
+    };
     Ok(if shows_expected(whole.clone(), looking, setting, kind, pass)? { whole } else { program })
 }
 
@@ -74,30 +80,28 @@ pub fn filter_of(kind: &str, program: &Program) -> Filter {
 /// The share of the time that our own reducer may take before an external one gets its turn.
 const OWN_SHARE: f64 = 0.7;
 
-/// Our own reducer works on the tree of a C program.
-fn not_read(language: Language) -> ReduceError {
-    ReduceError::Parse(format!("this is {language}, and its tree is of C; install cvise, which goes by lines and tokens"))
-}
-
 /// Reduces a self-contained program with the tool chosen, or the best one that is there.
 pub fn shrink(program: &Program, aim: &Aim, tool: Option<Reducer>, time: Duration, watch: &Watch<'_>) -> Result<Reduced, ReduceError> {
     let tool = tool.unwrap_or_else(|| if find_tool(ToolKind::Cvise, None).is_ok() { Reducer::Cvise } else { Reducer::Builtin });
+    // The external tools know nothing of Rust that ours does not.
+    let tool = if program.language == Language::Rust { Reducer::Builtin } else { tool };
     let looking = aim.looking.at_changes_of(program, &aim.setting.compiler).map_err(|e| SeamError(e.to_string()))?;
     let aim = &Aim { looking, ..aim.clone() };
     let strict = filter_of(&aim.kind, program);
     let quick = if demand_of(&aim.kind) == Demand::Sane { strict.clone().quick() } else { strict.clone() };
-    let own = |watch| Builtin { interesting: aim, validity: &strict, quick: &quick, watch };
-    if tool == Reducer::Builtin && program.language != Language::C {
-        return Err(not_read(program.language));
-    }
+    // On the C tree a step takes out whole statements; of other languages there are lines and braces.
+    let own = |watch: &Watch<'_>| match program.language {
+        Language::C => Builtin { interesting: aim, validity: &strict, quick: &quick, watch }.reduce(program),
+        Language::Cpp | Language::Rust => Lines { interesting: aim, validity: &strict, watch }.reduce(program),
+    };
     if tool == Reducer::Builtin {
-        return own(watch).reduce(program);
+        return own(watch);
     }
     let script = script_of(program, &program.name, &aim.setting, &aim.kind, aim.pass.as_deref());
     let which = if tool == Reducer::Cvise { ExternalTool::Cvise } else { ExternalTool::Creduce };
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let external = External::find(which, &script, jobs, time, watch)?;
-    // On the tree a step takes out whole statements and costs no process of its own, so ours goes first and the tool, which
+    // A step of ours costs no process of its own, so ours goes first and the tool, which
     // goes line by line but renames and moves, has less to ask about. What our front end does not read starts as it is.
     let started = Instant::now();
     let stopped = AtomicBool::new(false);
@@ -106,11 +110,7 @@ pub fn shrink(program: &Program, aim: &Aim, tool: Option<Reducer>, time: Duratio
         stopped.fetch_or(flow.is_break(), Ordering::Relaxed);
         if started.elapsed() > time.mul_f64(OWN_SHARE) { ControlFlow::Break(()) } else { flow }
     };
-    let own_result = match program.language {
-        Language::C => own(&first).reduce(program),
-        other => Err(not_read(other)),
-    };
-    let (start, judged) = match own_result {
+    let (start, judged) = match own(&first) {
         Ok(reduced) if stopped.into_inner() => return Ok(reduced),
         Ok(reduced) => (Program { source: reduced.text, ..program.clone() }, reduced.judged),
         Err(ReduceError::Parse(_)) => (program.clone(), 0),

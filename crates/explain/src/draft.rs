@@ -96,9 +96,6 @@ impl Explainer<'_> {
         time: Duration,
         name: &str,
     ) -> Result<Option<Smaller>, ExplainError> {
-        if finding.case.program.language == Language::Rust {
-            return Ok(None);
-        }
         let whole = self_contained(finding.case.program.clone(), &self.looking, setting, kind, pass)?;
         let aim = Aim { looking: self.looking.clone(), setting: setting.clone(), kind: kind.to_owned(), pass: pass.map(str::to_owned) };
         let started = Instant::now();

@@ -1,26 +1,27 @@
-//! A project's finding: the objects that must be optimized for it to show, and the pass, within the project's own build.
+//! A project's finding: the objects that must be optimized for it to show, and the pass, within the project's own build; and
+//! the same finding in one file that is made of the project's units.
 //!
 //! Objects are found by mixtures of an -O0 and an optimized build; the pass by the same searches as for one file, with the
 //! guilty object compiled anew under each set of flags and everything else at -O0.
 
 use crate::error::ExplainError;
-use crate::judge::{Sought, functions_of, shown};
+use crate::expectation::{faults_of, pass_of};
+use crate::explainer::FindingCase;
+use crate::judge::{Looking, Sought, functions_of, shown};
 use parking_lot::Mutex;
-use trueline_check::{Checker, Reference};
-use trueline_model::{Fault, Violation};
-use trueline_project::{BuiltTree, Mixer, ObjectPath, RunCommand, find_guilty};
+use trueline_check::{CheckOptions, Checker, Reference, Repeat};
+use trueline_model::{EngineKind, Fault, Policy, Violation};
+use trueline_project::{Mixed, Mixer, Mixing, ObjectPath, Rest, find_guilty, merge};
+use trueline_toolchain::Compiler;
+use trueline_trace::Focus;
 use trueline_triage::{Attribution, CachedProbe, Presence, Probe, ProbeError, Probed, Setting, attribute};
 
 /// Explains findings of one run of a project.
 pub struct ProjectExplainer<'a> {
     /// The two builds.
     pub mixer: Mixer<'a>,
-    /// What is run.
-    pub run: &'a RunCommand,
-    /// Who judges.
-    pub checker: &'a Checker,
-    /// The -O0 side of the run.
-    pub reference: &'a Reference,
+    /// How the run is checked.
+    pub options: CheckOptions,
     /// Compiler and level of the optimized build.
     pub setting: Setting,
 }
@@ -32,8 +33,10 @@ pub struct ProjectCause {
     pub objects: Vec<ObjectPath>,
     /// Their sources, as the project names them.
     pub sources: Vec<String>,
-    /// How many mixtures were linked for it.
+    /// How many times the program was linked to find them.
     pub links: usize,
+    /// How the mixtures were made.
+    pub mixing: Mixing,
     /// The pass, where one object alone is guilty.
     pub attribution: Option<Attribution>,
 }
@@ -41,57 +44,159 @@ pub struct ProjectCause {
 impl ProjectExplainer<'_> {
     /// Finds the objects, and the pass where there is one object.
     pub fn explain(&self, violation: &Violation) -> Result<ProjectCause, ExplainError> {
-        let sought = Sought(Fault::Violation(violation.clone()));
-        let mut links = 0;
+        let question = self.question(violation)?;
+        let before = self.mixer.links();
         let mut shows = |objects: &[ObjectPath]| {
-            links += 1;
             let mixed = self.mixer.link(objects)?;
-            Ok::<bool, ExplainError>(self.presence(&sought, &mixed)? == Presence::Present)
+            Ok::<bool, ExplainError>(question.presence(&mixed, self)? == Presence::Present)
         };
-        let objects = find_guilty(&self.mixer.objects(), &mut shows)?;
+        let objects = find_guilty(&self.mixer.linked_objects(), &mut shows)?;
+        let links = self.mixer.links() - before + self.mixer.trials();
         let attribution = match objects.as_slice() {
             [object] => {
-                let probe = ObjectProbe { explainer: self, sought, object, alone: Mutex::new(()) };
+                let probe = ObjectProbe { explainer: self, question: &question, object, alone: Mutex::new(()) };
                 Some(attribute(&CachedProbe::new(&probe), &self.setting)?)
             }
             _ => None,
         };
-        let source = |object: &ObjectPath| self.mixer.optimized.source_of(object).unwrap_or("?").to_owned();
+        let source = |object: &ObjectPath| self.mixer.optimized().source_of(object).unwrap_or("?").to_owned();
         let sources = objects.iter().map(source).collect();
-        Ok(ProjectCause { objects, sources, links, attribution })
+        Ok(ProjectCause { objects, sources, links, mixing: self.mixer.mixing(), attribution })
     }
 
-    fn presence(&self, sought: &Sought, built: &BuiltTree) -> Result<Presence, ExplainError> {
-        let binary = self.run.program_in(built)?;
-        let run = self.checker.check_build(self.reference, &binary, self.setting.opt);
-        Ok(sought.presence(&shown(run.map(|r| r.violations))?))
+    /// How one finding is looked for: in its function alone, which lets the rest of the run go at full speed, if it shows
+    /// there; else in the whole run.
+    fn question(&self, violation: &Violation) -> Result<Asked, ExplainError> {
+        let whole = CheckOptions { invariants: vec![violation.invariant()], repeat: Repeat::Once, ..self.options.clone() };
+        let function = glob::Pattern::new(&glob::Pattern::escape(&violation.function)).ok();
+        let may_focus = whole.engine == EngineKind::Native && whole.policy != Policy::Lldb;
+        if let Some(function) = function.filter(|_| may_focus) {
+            let focus = Focus { functions: vec![function], ..whole.focus.clone() };
+            // A run without a stop in that function at -O0 is an error here, and no reason to give up.
+            if let Ok(asked) = self.asked(CheckOptions { focus, ..whole.clone() }, violation)
+                && asked.presence_in(&self.mixer.run().program_in(self.mixer.optimized())?, self)? == Presence::Present
+            {
+                return Ok(asked);
+            }
+        }
+        self.asked(whole, violation)
+    }
+
+    fn asked(&self, options: CheckOptions, violation: &Violation) -> Result<Asked, ExplainError> {
+        let checker = Checker::new(options)?;
+        let run = self.mixer.run();
+        let reference = checker.reference_pair(&run.program_in(self.mixer.reference())?, &run.args)?;
+        Ok(Asked { checker, reference, sought: Sought(Fault::Violation(violation.clone())) })
+    }
+
+    /// The finding in one file that is made of the project's units, with the same pass behind it; the reason where there is
+    /// no such file.
+    pub fn as_one_program(&self, violation: &Violation, cause: &ProjectCause, looking: &Looking) -> Result<FindingCase, String> {
+        let pass = cause.attribution.as_ref().and_then(|a| a.name.as_ref()).map(|n| n.0.clone());
+        let mut reasons: Vec<String> = Vec::new();
+        for rest in [Rest::Optimized, Rest::Plain] {
+            match self.try_as_one(rest, violation, cause, looking, pass.as_deref()) {
+                Ok(case) => return Ok(case),
+                Err(reason) if !reasons.contains(&reason) => reasons.push(reason),
+                Err(_) => {}
+            }
+        }
+        Err(reasons.join("; "))
+    }
+
+    fn try_as_one(
+        &self,
+        rest: Rest,
+        violation: &Violation,
+        cause: &ProjectCause,
+        looking: &Looking,
+        pass: Option<&str>,
+    ) -> Result<FindingCase, String> {
+        let said = |e: ExplainError| e.to_string();
+        let merged = merge(&self.mixer, &cause.objects, rest, &self.setting.compiler).map_err(|e| e.to_string())?;
+        let program = merged.program;
+        let compiler: Compiler = self.setting.compiler.driver(program.language).map_err(|e| e.to_string())?;
+        let setting = Setting { compiler, opt: self.setting.opt };
+        let kind = violation.invariant().name();
+        let is_it = |fault: &Fault| match fault {
+            Fault::Violation(v) => {
+                v.invariant() == violation.invariant() && v.function == violation.function && v.variable() == violation.variable()
+            }
+            _ => false,
+        };
+        let mut other = None;
+        for fault in faults_of(program.clone(), looking, &setting).map_err(said)?.into_iter().filter(is_it) {
+            let found = match pass {
+                Some(_) => pass_of(program.clone(), looking, &setting, kind, Some(&fault)).map_err(said)?,
+                None => None,
+            };
+            if found.as_deref() == pass {
+                return Ok(FindingCase { id: None, program, compiler: setting.compiler, opt: setting.opt, fault });
+            }
+            other = found.or(other);
+        }
+        let place = match rest {
+            Rest::Optimized => "in one file",
+            Rest::Plain => "in one file with the other units at -O0",
+        };
+        Err(match other {
+            Some(other) => format!("{place} it shows with another pass behind it ({other})"),
+            None => format!("{place} it does not show"),
+        })
+    }
+}
+
+/// A finding with those who look for it.
+struct Asked {
+    checker: Checker,
+    reference: Reference,
+    sought: Sought,
+}
+
+impl Asked {
+    fn presence(&self, mixed: &Mixed, explainer: &ProjectExplainer<'_>) -> Result<Presence, ExplainError> {
+        self.presence_in(&mixed.program, explainer)
+    }
+
+    fn presence_in(&self, program: &std::path::Path, explainer: &ProjectExplainer<'_>) -> Result<Presence, ExplainError> {
+        let run = self.checker.check_build(&self.reference, program, explainer.setting.opt);
+        Ok(self.sought.presence(&shown(run.map(|r| r.violations))?))
     }
 }
 
 /// Compiles one object with further flags, links it to the others at -O0, and looks.
 struct ObjectProbe<'a> {
     explainer: &'a ProjectExplainer<'a>,
-    sought: Sought,
+    question: &'a Asked,
     object: &'a ObjectPath,
-    /// Runs of a project share the directory that they write in.
+    /// Mixtures stand in one place, and runs of a project share the directory that they write in.
     alone: Mutex<()>,
 }
 
 impl Probe for ObjectProbe<'_> {
     fn probe(&self, setting: &Setting, flags: &[String]) -> Result<Probed, ProbeError> {
-        let _alone = self.alone.lock();
         let explainer = self.explainer;
         let words = std::iter::once(setting.opt.to_string()).chain(flags.iter().cloned()).collect::<Vec<_>>().join(" ");
-        let command = format!("{} with {words} for {}", explainer.mixer.optimized.command(), self.object);
-        let built = match explainer.mixer.compile(self.object, flags) {
-            Ok(built) => built,
-            Err(error) => return Ok(Probed { presence: Presence::Unjudged(error.to_string()), command, log: String::new() }),
+        let command = format!("{} with {words} for {}", explainer.mixer.optimized().command(), self.object);
+        let unjudged = |error: trueline_project::ProjectError| Probed {
+            presence: Presence::Unjudged(error.to_string()),
+            command: command.clone(),
+            log: String::new(),
         };
-        let presence = explainer.presence(&self.sought, &built).map_err(|e| ProbeError(e.to_string()))?;
-        Ok(Probed { presence, command, log: built.log })
+        let compiled = match explainer.mixer.compile(self.object, flags) {
+            Ok(compiled) => compiled,
+            Err(error) => return Ok(unjudged(error)),
+        };
+        let _alone = self.alone.lock();
+        let built = match explainer.mixer.link_with(self.object, &compiled) {
+            Ok(built) => built,
+            Err(error) => return Ok(unjudged(error)),
+        };
+        let presence = self.question.presence(&built, explainer).map_err(|e| ProbeError(e.to_string()))?;
+        Ok(Probed { presence, command, log: compiled.log().to_owned() })
     }
 
     fn functions(&self) -> Vec<String> {
-        functions_of(&self.sought.0)
+        functions_of(&self.question.sought.0)
     }
 }

@@ -1,7 +1,8 @@
 //! One build of a project at one level, in a copy of its tree.
 
+use crate::calls::{Compilation, ObjectPath};
 use crate::run::{FileKind, kind_of};
-use crate::shims::{Compilation, CompilerShims, Making, ObjectPath};
+use crate::shims::{CompilerShims, Making, archives};
 use crate::{BuildSystem, ProjectError, tree};
 use std::path::{Path, PathBuf};
 use trueline_model::OptLevel;
@@ -40,6 +41,8 @@ pub struct BuiltTree {
     command: String,
     /// What was compiled and linked.
     pub compilations: Vec<Compilation>,
+    /// What was put into archives.
+    pub(crate) archivings: Vec<Compilation>,
     /// What the build printed on standard error.
     pub log: String,
     _scratch: Scratch,
@@ -67,7 +70,24 @@ impl BuiltTree {
 
     /// The source that an object was made of, as the project named it.
     pub fn source_of(&self, object: &ObjectPath) -> Option<&str> {
-        self.compilations.iter().find(|c| c.object(&self.root).as_ref() == Some(object)).and_then(Compilation::source)
+        self.call_of(object).and_then(Compilation::source)
+    }
+
+    /// The compiler that the build called, when it is one and the same: by the name that compiled, `rustc` for Cargo.
+    pub fn compiler_name(&self) -> Option<String> {
+        let mut names: Vec<&str> = self.compilations.iter().filter(|c| c.makes_object()).map(|c| c.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        match (names.as_slice(), self.compilations.is_empty()) {
+            ([name], _) => Some((*name).to_owned()),
+            ([], true) => Some("rustc".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The call that made an object, the last one where there are several.
+    pub(crate) fn call_of(&self, object: &ObjectPath) -> Option<&Compilation> {
+        self.compilations.iter().filter(|c| c.object(&self.root).as_ref() == Some(object)).max_by_key(|c| c.at)
     }
 
     /// The programs that the build made, for a message; at most eight.
@@ -120,11 +140,11 @@ pub(crate) fn build_by(request: &BuildRequest<'_>, making: Making<'_>) -> Result
     if !outcome.success() {
         return Err(ProjectError::BuildFailed { level, command, ending: ending(&outcome, request), output: last_lines(&outcome) });
     }
-    let compilations = shims.compilations()?;
+    let (archivings, compilations): (Vec<_>, Vec<_>) = shims.calls()?.into_iter().partition(|call| archives(&call.name));
     if compilations.is_empty() && system != Some(BuildSystem::Cargo) {
         return Err(ProjectError::NothingBuilt { command });
     }
-    Ok(BuiltTree { root, command, compilations, log: outcome.stderr_text(), _scratch: scratch })
+    Ok(BuiltTree { root, command, compilations, archivings, log: outcome.stderr_text(), _scratch: scratch })
 }
 
 fn jobs() -> usize {
@@ -134,9 +154,23 @@ fn jobs() -> usize {
 /// The build's process: the user's environment, with the wrapped compilers in front.
 fn job(request: &BuildRequest<'_>, command: &str, root: &Path, project: &Path, shims: &CompilerShims) -> Job {
     let variable = |name: &str| std::env::var(name).ok();
+    let job = with_environment(Job::new("/bin/sh").args(["-c", command]).cwd(root).limits(request.limits.clone()), shims);
+    let flags = format!("{} --remap-path-prefix={}={}", variable("RUSTFLAGS").unwrap_or_default(), root.display(), project.display());
+    let mut job = job.env("RUSTFLAGS", flags.trim_start());
+    for profile in ["DEV", "RELEASE"] {
+        let settings = [("OPT_LEVEL", cargo_level(request.level)), ("DEBUG", "2"), ("STRIP", "none"), ("INCREMENTAL", "false")];
+        for (name, value) in settings {
+            job = job.env(format!("CARGO_PROFILE_{profile}_{name}"), value);
+        }
+    }
+    job
+}
+
+/// A job in the user's environment, with the wrapped compilers in front.
+pub(crate) fn with_environment(mut job: Job, shims: &CompilerShims) -> Job {
+    let variable = |name: &str| std::env::var(name).ok();
     let mut path = vec![shims.dir().to_owned()];
     path.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
-    let mut job = Job::new("/bin/sh").args(["-c", command]).cwd(root).limits(request.limits.clone());
     // Cargo would build in the user's own directory; a cache would answer with objects of another level.
     let dropped = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "RUSTC_WRAPPER", "MAKEFLAGS", "MAKELEVEL"];
     for (name, value) in std::env::vars_os().filter(|(name, _)| !dropped.iter().any(|d| *d == name)) {
@@ -145,16 +179,7 @@ fn job(request: &BuildRequest<'_>, command: &str, root: &Path, project: &Path, s
     if let Ok(joined) = std::env::join_paths(path) {
         job = job.env("PATH", joined);
     }
-    job = job.env("CC", shims.choose(variable("CC"), "cc")).env("CXX", shims.choose(variable("CXX"), "c++")).env("CCACHE_DISABLE", "1");
-    let flags = format!("{} --remap-path-prefix={}={}", variable("RUSTFLAGS").unwrap_or_default(), root.display(), project.display());
-    job = job.env("RUSTFLAGS", flags.trim_start());
-    for profile in ["DEV", "RELEASE"] {
-        let settings = [("OPT_LEVEL", cargo_level(request.level)), ("DEBUG", "2"), ("STRIP", "none"), ("INCREMENTAL", "false")];
-        for (name, value) in settings {
-            job = job.env(format!("CARGO_PROFILE_{profile}_{name}"), value);
-        }
-    }
-    job
+    job.env("CC", shims.choose(variable("CC"), "cc")).env("CXX", shims.choose(variable("CXX"), "c++")).env("CCACHE_DISABLE", "1")
 }
 
 /// A level as Cargo's profiles have it.
@@ -179,7 +204,7 @@ fn ending(outcome: &Outcome, request: &BuildRequest<'_>) -> String {
 }
 
 /// What a person would look at first: the end of what the build said.
-fn last_lines(outcome: &Outcome) -> String {
+pub(crate) fn last_lines(outcome: &Outcome) -> String {
     const LINES: usize = 20;
     let text = format!("{}{}", outcome.stdout_text(), outcome.stderr_text());
     let lines: Vec<&str> = text.lines().collect();

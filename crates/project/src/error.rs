@@ -90,6 +90,28 @@ pub enum ProjectError {
         /// The path of the program, from the project's directory.
         program: PathBuf,
     },
+    /// A call that the build made does not go well the second time.
+    #[error("`{call}` was part of the build and fails when it is repeated; the end of its output:\n{output}")]
+    CallFailed {
+        /// The call, as the project made it.
+        call: String,
+        /// The last lines that it printed.
+        output: String,
+    },
+    /// No recorded call made an object.
+    #[error("no compilation of {object} was seen in the build")]
+    Unknown {
+        /// The object, from the root of the tree.
+        object: String,
+    },
+    /// The units of a program do not make one file.
+    #[error("the units of `{command}` do not make one file: {reason}")]
+    NotMerged {
+        /// The run command.
+        command: String,
+        /// What stands against it.
+        reason: String,
+    },
 }
 
 impl ProjectError {

@@ -7,18 +7,28 @@
 //! Deliberately absent: tracing and judging. Whoever has the binaries hands them to `check`.
 
 mod build;
+mod calls;
+mod crate_file;
 mod error;
 mod guilt;
+mod merge;
 mod mixture;
+mod names;
+mod recipe;
+mod replay;
 mod run;
 mod shims;
 mod system;
 mod tree;
+mod unit;
 
 pub use build::{BuildRequest, BuiltTree, Choice, build};
+pub use calls::{Compilation, ObjectPath};
+pub use crate_file::crate_as_file;
 pub use error::ProjectError;
 pub use guilt::find_guilty;
-pub use mixture::Mixer;
-pub use run::RunCommand;
-pub use shims::{Compilation, ObjectPath};
+pub use merge::{Merged, Rest, merge};
+pub use mixture::{Anew, Mixed, Mixer, Mixing};
+pub use replay::Compiled;
+pub use run::{RunCommand, has_debug_information};
 pub use system::BuildSystem;

@@ -1,6 +1,7 @@
 //! A run command: the program of the project, its arguments and its environment.
 
 use crate::{BuiltTree, ProjectError};
+use object::Object;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,13 @@ impl RunCommand {
             }),
         }
     }
+}
+
+/// Whether a binary has debug information, in itself or, by its own word, in another file.
+pub fn has_debug_information(binary: &Path) -> bool {
+    let Ok(bytes) = std::fs::read(binary) else { return false };
+    let Ok(file) = object::File::parse(&*bytes) else { return false };
+    [".debug_info", ".gnu_debuglink", ".gnu_debugaltlink"].iter().any(|name| file.section_by_name(name).is_some())
 }
 
 fn is_variable(name: &str) -> bool {

@@ -1,70 +1,18 @@
-//! Wrapped compilers: small scripts, one for each name that a build may call a C or C++ compiler by.
+//! Wrapped compilers: small scripts, one for each name that a build may call a C or C++ compiler by. Archivers are wrapped too,
+//! only to write down what they were called with.
 //!
 //! A script writes down what it was called with, takes the project's own level, `-g0`, stripping and `_FORTIFY_SOURCE` away
 //! (which calls other functions at -O0 than elsewhere), adds the level, `-g` and a map from the copy's paths to the project's,
 //! and becomes the real compiler. Linkers and assemblers are called by the compilers and need no wrapper.
 
+use crate::calls::{Compilation, ObjectPath};
 use crate::{BuildRequest, Choice, ProjectError};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use trueline_model::Language;
 use trueline_toolchain::{Compiler, ToolError, quote};
-
-/// One call of a compiler.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compilation {
-    /// Where it was called.
-    pub directory: PathBuf,
-    /// The name that it was called by.
-    pub name: String,
-    /// Its arguments, as the project gave them.
-    pub args: Vec<String>,
-}
-
-impl Compilation {
-    /// True for a call that makes an object out of a source.
-    pub fn makes_object(&self) -> bool {
-        self.args.iter().any(|a| a == "-c")
-    }
-
-    /// The object that a call makes, from the root of the tree; none for a link, or for an object outside the tree. The
-    /// wrapper finds the same text.
-    pub fn object(&self, root: &Path) -> Option<ObjectPath> {
-        if !self.makes_object() {
-            return None;
-        }
-        let place = self.args.iter().position(|a| a == "-o").and_then(|i| self.args.get(i + 1));
-        let glued = self.args.iter().find_map(|a| a.strip_prefix("-o").filter(|rest| !rest.is_empty()));
-        let name = match (place, glued) {
-            (Some(name), _) => name.clone(),
-            (None, Some(name)) => name.to_owned(),
-            (None, None) => format!("{}.o", Path::new(self.source()?).file_stem()?.to_str()?),
-        };
-        let path = if name.starts_with('/') { name } else { format!("{}/{name}", self.directory.display()) };
-        Some(ObjectPath(path.strip_prefix(&format!("{}/", root.display()))?.to_owned()))
-    }
-
-    /// The source that it compiles, as the project named it.
-    pub fn source(&self) -> Option<&str> {
-        self.args.iter().map(String::as_str).filter(|a| !a.starts_with('-')).find(|a| SOURCES.iter().any(|s| a.ends_with(s)))
-    }
-}
-
-/// Endings of what compilers make objects of.
-const SOURCES: [&str; 9] = [".c", ".i", ".cc", ".cpp", ".cxx", ".C", ".ii", ".S", ".s"];
-
-/// An object file of a build, from the root of its tree: the same in every build of a project.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectPath(pub(crate) String);
-
-impl fmt::Display for ObjectPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// What a wrapper does with a call that makes an object.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +39,9 @@ pub(crate) struct Supply<'a> {
 /// The names that builds know compilers by; with a version behind them too.
 const C_NAMES: [&str; 6] = ["cc", "gcc", "clang", "c99", "c89", "x86_64-linux-gnu-gcc"];
 const CXX_NAMES: [&str; 4] = ["c++", "g++", "clang++", "x86_64-linux-gnu-g++"];
+
+/// The names of archivers; with a version behind them too.
+const ARCHIVERS: [&str; 5] = ["ar", "gcc-ar", "llvm-ar", "x86_64-linux-gnu-ar", "x86_64-linux-gnu-gcc-ar"];
 
 /// Which compilers a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +70,17 @@ impl CompilerShims {
             let written = fs::write(&path, text).and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
             written.map_err(ProjectError::io(format!("cannot write {}", path.display())))?;
         }
+        for (name, command) in installed_archivers() {
+            let path = shims.dir.join(&name);
+            let text = format!(
+                "#!/bin/sh\nprintf '%s\\0' \"$PWD\" {} \"$@\" > {}/$$\nexec {} \"$@\"\n",
+                quote(&name),
+                quote(&shims.log),
+                quote(&command)
+            );
+            let written = fs::write(&path, text).and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
+            written.map_err(ProjectError::io(format!("cannot write {}", path.display())))?;
+        }
         Ok(shims)
     }
 
@@ -133,18 +95,21 @@ impl CompilerShims {
         named.filter(|path| path.exists()).unwrap_or_else(|| self.dir.join(usual))
     }
 
-    /// The calls so far, sorted by directory and arguments: the order of a parallel build is nobody's choice.
-    pub(crate) fn compilations(&self) -> Result<Vec<Compilation>, ProjectError> {
+    /// The calls so far, of compilers and archivers, sorted by directory and arguments: the order of a parallel build is
+    /// nobody's choice.
+    pub(crate) fn calls(&self) -> Result<Vec<Compilation>, ProjectError> {
         let cannot = || ProjectError::io(format!("cannot read {}", self.log.display()));
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.log).map_err(cannot())? {
-            let bytes = fs::read(entry.map_err(cannot())?.path()).map_err(cannot())?;
+            let entry = entry.map_err(cannot())?;
+            let at = entry.metadata().and_then(|m| m.modified()).map_err(cannot())?;
+            let bytes = fs::read(entry.path()).map_err(cannot())?;
             let mut words = bytes.split(|b| *b == 0).map(|w| String::from_utf8_lossy(w).into_owned());
             let (Some(directory), Some(name)) = (words.next(), words.next()) else { continue };
             let mut args: Vec<String> = words.collect();
             // Every word ends in a zero: what follows the last one is no word.
             args.pop();
-            found.push(Compilation { directory: directory.into(), name, args });
+            found.push(Compilation { directory: directory.into(), name, args, at });
         }
         found.sort_by(|a, b| (&a.directory, &a.args).cmp(&(&b.directory, &b.args)));
         Ok(found)
@@ -189,12 +154,34 @@ fn installed_names() -> Vec<(String, PathBuf, Speaks)> {
     found.into_iter().map(|(name, (path, speaks))| (name, path, speaks)).collect()
 }
 
-/// What a name stands for: `gcc`, `g++-12`, `clang-16`, not `gcc-ar` or `clang-format`.
-fn speaks(name: &str) -> Option<Speaks> {
-    let base = match name.rsplit_once('-') {
+/// Every archiver on PATH, the first of each name.
+fn installed_archivers() -> BTreeMap<String, PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = BTreeMap::new();
+    for entry in std::env::split_paths(&path).flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten()) {
+        if let Some(name) = entry.file_name().to_str().filter(|name| archives(name)) {
+            found.entry(name.to_owned()).or_insert_with(|| entry.path());
+        }
+    }
+    found
+}
+
+/// Whether a name is an archiver's.
+pub(crate) fn archives(name: &str) -> bool {
+    ARCHIVERS.contains(&unnumbered(name))
+}
+
+/// A tool's name without a version behind it.
+fn unnumbered(name: &str) -> &str {
+    match name.rsplit_once('-') {
         Some((base, version)) if !version.is_empty() && version.chars().all(|c| c.is_ascii_digit() || c == '.') => base,
         _ => name,
-    };
+    }
+}
+
+/// What a name stands for: `gcc`, `g++-12`, `clang-16`, not `gcc-ar` or `clang-format`.
+fn speaks(name: &str) -> Option<Speaks> {
+    let base = unnumbered(name);
     if C_NAMES.contains(&base) { Some(Speaks::C) } else { CXX_NAMES.contains(&base).then_some(Speaks::Cxx) }
 }
 
@@ -293,5 +280,6 @@ mod tests {
         assert_eq!(speaks("x86_64-linux-gnu-gcc-12"), Some(Speaks::C));
         assert_eq!(speaks("gcc-ar"), None);
         assert_eq!(speaks("clang-format"), None);
+        assert!(archives("ar") && archives("llvm-ar-16") && !archives("tar"));
     }
 }

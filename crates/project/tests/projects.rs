@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use trueline_model::OptLevel;
-use trueline_project::{BuildRequest, BuiltTree, Choice, Mixer, ProjectError, RunCommand, build};
+use trueline_project::{BuildRequest, BuiltTree, Choice, Mixer, Mixing, ProjectError, Rest, RunCommand, build, find_guilty, merge};
 use trueline_toolchain::{Limits, find_compiler};
 
 const MAKEFILE: &str = "CC = gcc\nCFLAGS = -O3 -Wall -D_FORTIFY_SOURCE=2\nprog: main.o twice.o\n\t$(CC) -s -o $@ $^\n%.o: %.c\n\t$(CC) $(CFLAGS) -c -o $@ $<\n";
@@ -89,27 +89,105 @@ fn every_way_to_fail_says_which_step_it_was_and_what_to_do() {
     assert!(refused("./run.sh").contains("script"), "{}", refused("./run.sh"));
 }
 
-#[test]
-fn a_mixture_takes_each_object_from_one_of_two_builds_and_compiles_none() {
-    let archive = "prog: main.o lib.a\n\t$(CC) -o $@ main.o lib.a\nlib.a: sub/twice.o\n\tar rcs $@ $^\nmain.o: main.c\n\t$(CC) -c main.c\nsub/twice.o: sub/twice.c\n\tcd sub && $(CC) -O3 -MD -MF twice.d -c -o twice.o twice.c\n";
-    let dir = project(&[("Makefile", archive), ("main.c", MAIN), ("sub/twice.c", TWICE)]);
-    let request = |level| BuildRequest {
-        project: dir.path(),
-        command: None,
-        level,
-        flags: &[],
-        choice: Choice::Given(find_compiler("gcc-12").unwrap()),
-        limits: Limits { memory: None, ..Limits::seconds(120) },
-    };
-    let (reference, optimized) = (build(&request(OptLevel::O0)).unwrap(), build(&request(OptLevel::O2)).unwrap());
-    let mixer = Mixer { request: request(OptLevel::O2), reference: &reference, optimized: &optimized };
+const ARCHIVE: &str = "prog: main.o lib.a\n\t$(CC) -o $@ main.o lib.a\nlib.a: sub/twice.o\n\tar rcs $@ $^\nmain.o: main.c\n\t$(CC) -c main.c\nsub/twice.o: sub/twice.c\n\tcd sub && $(CC) -O3 -MD -MF twice.d -c -o twice.o twice.c\n";
+
+fn request(dir: &Path, level: OptLevel) -> BuildRequest<'_> {
+    let choice = Choice::Given(find_compiler("gcc-12").unwrap());
+    BuildRequest { project: dir, command: None, level, flags: &[], choice, limits: Limits { memory: None, ..Limits::seconds(120) } }
+}
+
+/// What a mixture of a project with an archive must be, however it is made.
+fn assert_mixes(makefile: &str, mixing: Mixing) {
+    let dir = project(&[("Makefile", makefile), ("main.c", MAIN), ("sub/twice.c", TWICE)]);
+    let (reference, optimized) = (build(&request(dir.path(), OptLevel::O0)).unwrap(), build(&request(dir.path(), OptLevel::O2)).unwrap());
+    let run = RunCommand::parse("./prog").unwrap();
+    let mixer = Mixer::new(request(dir.path(), OptLevel::O2), &reference, &optimized, &run).unwrap();
+    assert_eq!(mixer.mixing(), mixing);
     let objects = mixer.objects();
     assert_eq!(objects.iter().map(ToString::to_string).collect::<Vec<_>>(), ["main.o", "sub/twice.o"]);
     assert_eq!(optimized.source_of(&objects[1]), Some("twice.c"));
-    let mixed = mixer.link(&objects[1..]).unwrap();
-    let said = producers(&mixed.root().join("prog"));
+    let said = producers(&mixer.link(&objects[1..]).unwrap().program);
     assert!(said.matches("-O0").count() == 1 && said.matches("-O2").count() == 1, "{said}");
     let anew = mixer.compile(&objects[0], &["-fno-tree-ccp".to_owned()]).unwrap();
-    let said = producers(&anew.root().join("prog"));
+    let said = producers(&mixer.link_with(&objects[0], &anew).unwrap().program);
     assert!(said.contains("-fno-tree-ccp") && said.matches("-O0").count() == 1, "{said}");
+    let said = producers(&mixer.link(&objects[..1]).unwrap().program);
+    assert!(!said.contains("-fno-tree-ccp") && said.matches("-O2").count() == 1, "the object compiled anew is gone: {said}");
+}
+
+#[test]
+fn a_mixture_takes_each_object_from_one_of_two_builds_and_compiles_none() {
+    assert_mixes(ARCHIVE, Mixing::Replay);
+}
+
+#[test]
+fn where_a_build_does_more_than_its_compilers_show_the_build_command_mixes() {
+    let adds = "$(CC) -o $@ main.o lib.a && objcopy --add-section .note.more=Makefile $@";
+    assert_mixes(&ARCHIVE.replace("$(CC) -o $@ main.o lib.a", adds), Mixing::BuildCommand);
+}
+
+#[test]
+fn the_guilty_one_of_forty_units_is_found_in_fourteen_links() {
+    let guilty = 23;
+    let mut files =
+        vec![("Makefile".to_owned(), "prog: $(patsubst %.c,%.o,$(wildcard *.c))\n\t$(CC) -o $@ $^\n%.o: %.c\n\t$(CC) -c $<\n".to_owned())];
+    for unit in 0..40 {
+        // Only an optimized compilation of the guilty unit makes the program fail.
+        let value = if unit == guilty { "#ifdef __OPTIMIZE__\n  return 1;\n#endif\n  return 0;" } else { "  return 0;" };
+        files.push((format!("u{unit}.c"), format!("int u{unit}(void) {{\n{value}\n}}\n")));
+    }
+    let calls: String = (0..40).map(|unit| format!(" + u{unit}()")).collect();
+    let declared: String = (0..40).map(|unit| format!("int u{unit}(void);\n")).collect();
+    files.push(("main.c".to_owned(), format!("{declared}int main(void) {{ return 0{calls}; }}\n")));
+    let dir = project(&files.iter().map(|(n, t)| (n.as_str(), t.as_str())).collect::<Vec<_>>());
+    let (reference, optimized) = (build(&request(dir.path(), OptLevel::O0)).unwrap(), build(&request(dir.path(), OptLevel::O2)).unwrap());
+    for tree in [&reference, &optimized] {
+        assert_eq!(tree.compilations.iter().filter(|c| c.makes_object()).count(), 41, "each unit once per level");
+    }
+    let run = RunCommand::parse("./prog").unwrap();
+    let mixer = Mixer::new(request(dir.path(), OptLevel::O2), &reference, &optimized, &run).unwrap();
+    assert_eq!(mixer.mixing(), Mixing::Replay);
+    let mut shows = |objects: &[_]| {
+        let program = mixer.link(objects)?.program;
+        Ok::<bool, ProjectError>(!std::process::Command::new(program).status().unwrap().success())
+    };
+    let found = find_guilty(&mixer.linked_objects(), &mut shows).unwrap();
+    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [format!("u{guilty}.o")]);
+    let links = mixer.links() + mixer.trials();
+    assert!(links <= 14, "{links} links; 2 times the logarithm of 40, and 4, is 14.6");
+}
+
+const LIST: &str = "#ifndef LIST_H\n#define LIST_H\n#include <stddef.h>\nstruct list {\n  struct list *next;\n  int count;\n};\nstatic inline int length(const struct list *l) {\n  int n = 0;\n  for (; l != NULL; l = l->next)\n    n += l->count;\n  return n;\n}\nint total(const struct list *l);\n#endif\n";
+const TOTAL: &str = "#include \"list.h\"\n#define STEP 2\nstruct state {\n  int x;\n};\nstatic int count;\nstatic int helper(int x) { return x * STEP; }\nint total(const struct list *l) {\n  struct state s = {length(l)};\n  count += l->count;\n  return helper(s.x) + count;\n}\n";
+const COUNTING: &str = "#include <stdio.h>\n#include \"list.h\"\n#define STEP 5\nstruct state {\n  char letter;\n};\nstatic int count = STEP;\nstatic int helper(int x) { return x + count; }\nint main(int argc, char **argv) {\n  struct state s = {argv[argc - 1][0]};\n  struct list last = {NULL, 3}, first = {&last, 4};\n  printf(\"%d %d %c\\n\", total(&first), helper(argc), s.letter);\n  return 0;\n}\n";
+
+#[test]
+fn the_units_of_a_program_become_one_file_that_does_the_same() {
+    let makefile = "prog: main.o total.o\n\t$(CC) -o $@ $^\n%.o: %.c\n\t$(CC) -c $<\n";
+    let dir = project(&[("Makefile", makefile), ("main.c", COUNTING), ("total.c", TOTAL), ("list.h", LIST)]);
+    for (name, plain) in [("gcc-12", "optimize(\"O0\")"), ("clang-16", "clang optimize off")] {
+        let compiler = find_compiler(name).unwrap();
+        let request = |level| BuildRequest { choice: Choice::Given(compiler.clone()), ..request(dir.path(), level) };
+        let (reference, optimized) = (build(&request(OptLevel::O0)).unwrap(), build(&request(OptLevel::O2)).unwrap());
+        let run = RunCommand::parse("./prog -q 'x y'").unwrap();
+        let mixer = Mixer::new(request(OptLevel::O2), &reference, &optimized, &run).unwrap();
+        let guilty = mixer.objects().into_iter().filter(|o| o.to_string() == "total.o").collect::<Vec<_>>();
+        for rest in [Rest::Optimized, Rest::Plain] {
+            let merged = merge(&mixer, &guilty, rest, &compiler).unwrap();
+            let source = &merged.program.source;
+            assert_eq!(
+                (merged.units, source.matches("int length(").count(), source.matches(plain).count()),
+                (2, 1, usize::from(rest == Rest::Plain)),
+                "{source}"
+            );
+            let file = dir.path().join(&merged.program.name);
+            std::fs::write(&file, source).unwrap();
+            let binary = dir.path().join("merged");
+            let built = std::process::Command::new(name).arg(&file).arg("-o").arg(&binary).status().unwrap();
+            assert!(built.success(), "{source}");
+            let said = |program: &Path, args: &[&str]| std::process::Command::new(program).args(args).output().unwrap().stdout;
+            let expected = said(&reference.root().join("prog"), &["-q", "x y"]);
+            assert_eq!(String::from_utf8_lossy(&said(&binary, &[])), String::from_utf8_lossy(&expected), "{source}");
+        }
+    }
 }

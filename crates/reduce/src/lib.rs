@@ -1,7 +1,7 @@
 //! Makes a program as small as it can be while it still shows its fault.
 //!
 //! Two ways to the same end: an external reducer (cvise, creduce) that asks a generated `interesting.sh`,
-//! or our own on the C tree. What is interesting and what is valid comes in through `model`'s traits; the
+//! or our own, on the C tree and by lines elsewhere. What is interesting and what is valid comes in through `model`'s traits; the
 //! original is never written to, and the best program so far is handed out at every step, so that an
 //! interrupted reduction has a result.
 //!
@@ -11,11 +11,13 @@ mod builtin;
 mod candidates;
 mod external;
 mod layout;
+mod lines;
 mod rewrite;
 mod script;
 
 pub use builtin::Builtin;
 pub use external::{External, ExternalTool};
+pub use lines::Lines;
 pub use script::{Demand, ScriptSpec, interesting_script};
 
 use std::ops::ControlFlow;

@@ -16,12 +16,12 @@ mod text;
 mod wording;
 
 use crate::exit::Ending;
+use crate::input::project::ProjectFlags;
 use crate::input::{BuildFlags, FocusFlags, LaunchFlags, TraceFlags, parse_duration};
 use crate::style::Style;
 use anyhow::{Context, bail};
 use baseline::Baseline;
 use batch::{CheckView, Checked};
-use project::ProjectFlags;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_check::{CheckOptions, Checker, GroupBy, Ownership, Remembered, Repeat, Strictness};
@@ -163,7 +163,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         html: args.html.is_some(),
     };
     let check = || match (&args.reference, &args.optimized, args.project.directory()) {
-        (_, _, Some(project)) => args.project.check(project, &options, (&args.build, &args.launch), excuses, &view),
+        (_, _, Some(directory)) => project::check(&args.project, directory, &options, (&args.build, &args.launch), excuses, &view),
         (Some(reference), Some(optimized), _) => {
             Ok(vec![batch::check_pair(&Checker::new(options.clone())?, reference, optimized, &args.args, excuses, &view)?])
         }

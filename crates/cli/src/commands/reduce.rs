@@ -18,7 +18,7 @@ use trueline_triage::Setting;
 /// Reduce a program to the smallest one that shows the same fault with the same pass behind it.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A program (.c), or the number of a finding in --db.
+    /// A program (.c, .cpp, .rs), or the number of a finding in --db.
     target: String,
     /// The campaign store that holds the finding.
     #[arg(long, value_name = "FILE")]
@@ -84,9 +84,6 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let looking = Looking::new(args.engine, args.policy);
     let Start { program, setting, fault, output } = starting_point(&args, &looking)?;
     let kind = fault.kind().to_owned();
-    if program.language == trueline_model::Language::Rust {
-        bail!("{}: only C and C++ programs can be reduced", program.name);
-    }
     let pass = if args.any_pass { None } else { pass_of(program.clone(), &looking, &setting, &kind, Some(&fault))? };
     let program = self_contained(program, &looking, &setting, &kind, pass.as_deref())?;
     let started = Instant::now();

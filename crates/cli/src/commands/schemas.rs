@@ -52,6 +52,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("merge", named::<merge::Document<'_>>(printed(), "trueline.merge/1")),
         ("mutate", named::<mutate::Document<'_>>(printed(), "trueline.mutate/1")),
         ("passes", named::<passes::Document<'_>>(printed(), "trueline.passes/1")),
+        ("pair", named::<triage::PairDocument<'_>>(printed(), "trueline.pair/1")),
         ("project", named::<triage::ProjectDocument<'_>>(printed(), "trueline.project/1")),
         ("reduce", named::<reduce::Document<'_>>(printed(), "trueline.reduce/1")),
         ("repair", named::<repair::Document<'_>>(printed(), "trueline.repair/1")),

@@ -1,24 +1,32 @@
 //! `trueline triage`: which pass did it, in which versions, the same bug as which other, and whose fault.
 
+mod pair;
 mod print;
 mod project;
 
-use crate::commands::check::project::ProjectFlags;
 use crate::exit::Ending;
+use crate::input::project::ProjectFlags;
 use crate::input::{LaunchFlags, read_with_flags};
 use anyhow::{Context, bail};
+pub use pair::Document as PairDocument;
+use pair::PairFlags;
 pub use project::Document as ProjectDocument;
-use project::ProjectQuestion;
+use project::{OneFile, ProjectQuestion};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use trueline_check::CheckOptions;
 pub use trueline_explain::TriageDocument;
 use trueline_explain::{
     ExplainError, Explained, Explainer, FindingCase, Looking, Readers, Stage, Versions, check_options, faults_of, shows_expected,
 };
-use trueline_model::{EngineKind, Fault, FindingId, Invariant, Language, OptLevel, Policy};
+use trueline_model::{EngineKind, Fault, FindingId, Invariant, Language, OptLevel, Policy, Program};
+use trueline_project::{BuildSystem, crate_as_file};
 use trueline_store::Store;
-use trueline_toolchain::{find_compiler, installed_compilers};
+use trueline_toolchain::{Compiler, find_compiler, installed_compilers};
 use trueline_triage::{KnownBugs, Setting};
+
+/// The compiler where none is named.
+const USUAL_COMPILER: &str = "gcc";
 
 /// Explain findings: the guilty pass, a fingerprint over compiler versions, clusters, compiler or debugger.
 #[derive(clap::Args)]
@@ -28,12 +36,14 @@ pub struct Args {
     #[command(flatten)]
     project: ProjectFlags,
     #[command(flatten)]
+    pair: PairFlags,
+    #[command(flatten)]
     launch: LaunchFlags,
     /// The campaign store that holds the findings.
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
     /// The compiler, by name or path (for a program).
-    #[arg(long, default_value = "gcc")]
+    #[arg(long, default_value = USUAL_COMPILER)]
     cc: String,
     /// Levels, separated by commas (for a program).
     #[arg(long, default_value = "-O2", allow_hyphen_values = true, value_delimiter = ',')]
@@ -89,13 +99,18 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     if let Some(kind) = &args.expect {
         return expect(&args, kind, &looking);
     }
-    if let Some(dir) = args.project.directory() {
-        let compiler = find_compiler(&args.cc)?;
-        let (levels, cflags) = (args.opt.as_slice(), args.cflags.as_slice());
-        let question =
-            ProjectQuestion { project: &args.project, launch: &args.launch, compiler: &compiler, levels, cflags, looking: &looking };
-        let found = question.answer(dir, |fault| is_wanted(fault, &args), args.json)?;
-        return Ok(if found && args.fail_on_findings { Ending::Found } else { Ending::Clean });
+    if let Some(invariant) = Invariant::ALL.into_iter().find(|i| args.only.as_deref() == Some(i.name())) {
+        looking.seek(invariant);
+    }
+    if let Some(binaries) = args.pair.binaries() {
+        let options = CheckOptions { launch: args.launch.launch(args.pair.args())?, ..check_options(&looking) };
+        let findings = pair::explain(binaries, args.pair.args(), options, !args.no_readers, |f| is_wanted(f, &args))?;
+        if args.json {
+            pair::json(binaries.1, &findings)?;
+        } else {
+            pair::text(binaries.1, &findings);
+        }
+        return Ok(if args.fail_on_findings && !findings.is_empty() { Ending::Found } else { Ending::Clean });
     }
     let mut known = KnownBugs::shipped()?;
     if let Some(dir) = &args.known {
@@ -107,13 +122,29 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let versions = versions(&args.versions)?;
     // A store may be a project's default: programs that are named need none.
     let names_programs = args.targets.iter().any(|target| is_program(target));
+    let names_programs = names_programs || args.project.directory().is_some();
     let store = args.db.as_deref().filter(|_| !names_programs).map(Store::open_existing).transpose()?;
-    if let Some(invariant) = Invariant::ALL.into_iter().find(|i| args.only.as_deref() == Some(i.name())) {
-        looking.seek(invariant);
-    }
-    let (cases, mut notes) = match &store {
-        Some(store) => (from_store(store, &args)?, Vec::new()),
-        None => from_files(&args, &looking)?,
+    let of_cargo = |dir: &&Path| BuildSystem::detect(dir).is_ok_and(|system| system == BuildSystem::Cargo);
+    let (cases, mut notes) = match (args.project.directory(), &store) {
+        // Cargo's crates have no objects to mix: a crate is looked at as one file.
+        (Some(dir), _) if of_cargo(&dir) => of_crate(dir, &args, &looking)?,
+        (Some(dir), _) => {
+            let mut findings = of_project(dir, &args, &looking)?;
+            let found = !findings.is_empty();
+            if args.json {
+                project::json(&findings)?;
+            } else {
+                project::text(&findings, dir);
+            }
+            let cases: Vec<FindingCase> = findings.iter_mut().filter_map(project::ProjectFinding::take_case).collect();
+            if args.out.is_none() || cases.is_empty() {
+                findings.iter().filter_map(project::ProjectFinding::note).for_each(|note| eprintln!("{note}"));
+                return Ok(if found && args.fail_on_findings { Ending::Found } else { Ending::Clean });
+            }
+            (cases, findings.iter().filter_map(project::ProjectFinding::note).collect())
+        }
+        (None, Some(store)) => (from_store(store, &args)?, Vec::new()),
+        (None, None) => from_files(&args, &looking)?,
     };
     for case in &cases {
         if let Fault::Violation(violation) = &case.fault {
@@ -132,13 +163,29 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     if let Some(store) = &store {
         print::store(store, &explained)?;
     }
-    if args.json {
+    let is_told = args.project.directory().is_some_and(|dir| !of_cargo(&dir));
+    if args.json && !is_told {
         print::json(&explained, &notes)?;
-    } else {
+    } else if !args.json {
         print::text(&explained, &notes);
     }
     let found = args.fail_on_findings && explained.iter().any(Explained::shows);
     Ok(if found { Ending::Found } else { Ending::Clean })
+}
+
+/// The findings of a project, each with its unit and pass.
+fn of_project(dir: &Path, args: &Args, looking: &Looking) -> anyhow::Result<Vec<project::ProjectFinding>> {
+    let compiler = find_compiler(&args.cc)?;
+    let question = ProjectQuestion {
+        project: &args.project,
+        launch: &args.launch,
+        compiler: &compiler,
+        levels: &args.opt,
+        cflags: &args.cflags,
+        looking,
+        one_file: if args.out.is_some() { OneFile::Wanted } else { OneFile::Needless },
+    };
+    question.answer(dir, |fault| is_wanted(fault, args))
 }
 
 fn show(terminal: bool, stage: Stage) {
@@ -181,31 +228,58 @@ fn from_files(args: &Args, looking: &Looking) -> anyhow::Result<(Vec<FindingCase
     if args.targets.is_empty() {
         bail!("nothing to explain: name a program, or a store with --db");
     }
-    let compiler = find_compiler(&args.cc)?;
     let (mut cases, mut notes) = (Vec::new(), Vec::new());
     for target in &args.targets {
         if target.parse::<i64>().is_ok() {
             bail!("finding {target}: a number needs the store it is in (--db FILE)");
         }
         let program = read_with_flags(target.as_ref(), &args.cflags)?;
-        if !compiler.takes(program.language) {
-            bail!("{} does not compile {target}; choose another compiler with --cc", compiler.id);
-        }
-        let compiler = compiler.driver(program.language)?;
-        for &opt in &args.opt {
-            let setting = Setting { compiler: compiler.clone(), opt };
-            let faults = faults_of(program.clone(), looking, &setting).map_err(|error| match error {
-                ExplainError::Unjudged { reason, .. } => {
-                    anyhow::anyhow!("{target} cannot be judged with {} at {opt}: {reason}", compiler.id)
-                }
-                other => other.into(),
-            })?;
-            if faults.is_empty() {
-                notes.push(format!("{target}: {} at {opt} shows nothing wrong", compiler.id));
+        let (found, said) = of_program(&program, target, &find_compiler(&args.cc)?, args, looking)?;
+        cases.extend(found);
+        notes.extend(said);
+    }
+    Ok((cases, notes))
+}
+
+/// The findings of a Cargo project's programs, each as one file.
+fn of_crate(dir: &Path, args: &Args, looking: &Looking) -> anyhow::Result<(Vec<FindingCase>, Vec<String>)> {
+    let compiler = if args.cc == USUAL_COMPILER { find_compiler("rustc")? } else { find_compiler(&args.cc)? };
+    let (mut cases, mut notes) = (Vec::new(), Vec::new());
+    for run in args.project.runs()? {
+        let program = crate_as_file(dir, &run)?;
+        let (found, said) = of_program(&program, &run.text, &compiler, args, looking)?;
+        cases.extend(found);
+        notes.extend(said);
+    }
+    Ok((cases, notes))
+}
+
+/// The faults of one program at each level.
+fn of_program(
+    program: &Program,
+    target: &str,
+    compiler: &Compiler,
+    args: &Args,
+    looking: &Looking,
+) -> anyhow::Result<(Vec<FindingCase>, Vec<String>)> {
+    if !compiler.takes(program.language) {
+        bail!("{} does not compile {target}; choose another compiler with --cc", compiler.id);
+    }
+    let compiler = compiler.driver(program.language)?;
+    let (mut cases, mut notes) = (Vec::new(), Vec::new());
+    for &opt in &args.opt {
+        let setting = Setting { compiler: compiler.clone(), opt };
+        let faults = faults_of(program.clone(), looking, &setting).map_err(|error| match error {
+            ExplainError::Unjudged { reason, .. } => {
+                anyhow::anyhow!("{target} cannot be judged with {} at {opt}: {reason}", compiler.id)
             }
-            let wanted = faults.into_iter().filter(|f| is_wanted(f, args));
-            cases.extend(wanted.map(|fault| FindingCase { id: None, program: program.clone(), compiler: compiler.clone(), opt, fault }));
+            other => other.into(),
+        })?;
+        if faults.is_empty() {
+            notes.push(format!("{target}: {} at {opt} shows nothing wrong", compiler.id));
         }
+        let wanted = faults.into_iter().filter(|f| is_wanted(f, args));
+        cases.extend(wanted.map(|fault| FindingCase { id: None, program: program.clone(), compiler: compiler.clone(), opt, fault }));
     }
     Ok((cases, notes))
 }

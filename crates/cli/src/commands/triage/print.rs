@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_explain::{Explained, TriageDocument, command_for_file, files, is_settled};
-use trueline_model::{FingerprintEntry, PassRole, Reader, Verdict, wording};
+use trueline_model::{FingerprintEntry, PassRole, Reader, Reading, Verdict, wording};
 use trueline_store::Store;
 use trueline_triage::{entry_text, summarise};
 
@@ -14,6 +14,27 @@ pub fn role_name(role: PassRole) -> &'static str {
         PassRole::Set => "set of passes",
         PassRole::None => "present without any optional pass",
         PassRole::Unswitchable => "cannot be switched off",
+    }
+}
+
+/// A verdict as people call it.
+pub fn verdict_name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Compiler => "compiler",
+        Verdict::Debugger => "debugger",
+        Verdict::Ambiguous => "ambiguous",
+    }
+}
+
+/// The readers that could not be asked, with the reason.
+pub fn unasked(readings: &[Reading]) {
+    for reading in readings.iter().filter(|r| r.sees.is_none()) {
+        let reader = match reading.reader {
+            Reader::Native(policy) => format!("native ({policy})"),
+            Reader::Gdb => "gdb".to_owned(),
+            Reader::Lldb => "lldb".to_owned(),
+        };
+        println!("  not asked {reader}: {}", reading.reason.as_deref().unwrap_or("no reason"));
     }
 }
 
@@ -52,21 +73,9 @@ fn one(finding: &Explained) {
     let number = case.id.map_or(String::new(), |id| format!("#{} ", id.0));
     println!("{number}{}  ·  {} {}", wording::identity(&case.fault), case.compiler.id, case.opt);
     if let Some((verdict, why)) = &finding.verdict {
-        let verdict = match verdict {
-            Verdict::Compiler => "compiler",
-            Verdict::Debugger => "debugger",
-            Verdict::Ambiguous => "ambiguous",
-        };
-        println!("  verdict   {verdict}: {why}");
+        println!("  verdict   {}: {why}", verdict_name(*verdict));
     }
-    for reading in finding.readings.iter().filter(|r| r.sees.is_none()) {
-        let reader = match reading.reader {
-            Reader::Native(policy) => format!("native ({policy})"),
-            Reader::Gdb => "gdb".to_owned(),
-            Reader::Lldb => "lldb".to_owned(),
-        };
-        println!("  not asked {reader}: {}", reading.reason.as_deref().unwrap_or("no reason"));
-    }
+    unasked(&finding.readings);
     if let Some(attribution) = &finding.attribution {
         let name = attribution.name.as_ref().map_or("", |n| n.0.as_str());
         let place = match (attribution.execution, &attribution.function) {

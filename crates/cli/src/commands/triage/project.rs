@@ -1,17 +1,19 @@
-//! `triage --project`: the objects and the pass behind each finding of a project's run.
+//! `triage --project`: the objects and the pass behind each finding of a project's run, and the finding in one file.
 
 use super::print::role_name;
-use crate::commands::check::project::{ProjectFlags, launch_of};
+use crate::commands::check::project::about_stripping;
 use crate::input::LaunchFlags;
+use crate::input::project::{ProjectFlags, launch_of};
 use anyhow::bail;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
-use trueline_check::{CheckOptions, Checker};
-use trueline_explain::{Looking, ProjectCause, ProjectExplainer, check_options};
+use trueline_check::{CheckOptions, Checker, Repeat};
+use trueline_explain::{FindingCase, Looking, ProjectCause, ProjectExplainer, check_options};
 use trueline_model::{Fault, OptLevel, PassName, PassRole, Violation, wording};
-use trueline_project::{Choice, Mixer, RunCommand, build};
-use trueline_toolchain::Compiler;
+use trueline_project::{Choice, Mixer, Mixing, RunCommand, build};
+use trueline_toolchain::{Compiler, Limits};
+use trueline_trace::Patience;
 use trueline_triage::Setting;
 
 /// The document that `triage --project --json` prints.
@@ -35,10 +37,17 @@ pub struct ProjectFinding {
     objects: Vec<String>,
     /// Their sources, as the project names them.
     sources: Vec<String>,
-    /// Mixtures of -O0 and optimized objects that were linked for it.
+    /// How many times the program was linked to find them.
     links: usize,
+    /// How mixtures of -O0 and optimized objects were linked.
+    mixing: Mixing,
     /// The pass, where one object alone is guilty.
     pass: Option<PassFound>,
+    /// Why the finding is not to be had in one file, where a draft was wanted and it is not.
+    not_one_file: Option<String>,
+    /// The same finding in one file that is made of the project's units, for a draft.
+    #[serde(skip)]
+    case: Option<FindingCase>,
 }
 
 /// What a pass has to do with a finding.
@@ -48,17 +57,52 @@ pub struct PassFound {
     role: PassRole,
     /// Its name, when one is to be named.
     name: Option<PassName>,
+    /// What it ran on, where the compiler says so.
+    function: Option<String>,
     /// Why this role and not another.
     evidence: String,
     /// Compilations of the object that it took.
     compilations: usize,
 }
 
+/// Whether a finding is to be had in one file, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OneFile {
+    /// It is, for a draft.
+    Wanted,
+    /// Unit and pass are enough.
+    Needless,
+}
+
 impl ProjectFinding {
-    fn new(run: &RunCommand, opt: OptLevel, violation: Violation, cause: ProjectCause) -> Self {
-        let pass = cause.attribution.map(|a| PassFound { role: a.role, name: a.name, evidence: a.evidence, compilations: a.builds });
+    fn new(run: &RunCommand, opt: OptLevel, violation: Violation, cause: ProjectCause, case: Option<Result<FindingCase, String>>) -> Self {
+        let found = |a: trueline_triage::Attribution| PassFound {
+            role: a.role,
+            name: a.name,
+            function: a.function,
+            evidence: a.evidence,
+            compilations: a.builds,
+        };
         let objects = cause.objects.iter().map(ToString::to_string).collect();
-        Self { run: run.text.clone(), opt, violation, objects, sources: cause.sources, links: cause.links, pass }
+        let (case, not_one_file) = match case {
+            Some(Ok(case)) => (Some(case), None),
+            Some(Err(reason)) => (None, Some(reason)),
+            None => (None, None),
+        };
+        let (run, pass) = (run.text.clone(), cause.attribution.map(found));
+        let ProjectCause { sources, links, mixing, .. } = cause;
+        Self { run, opt, violation, objects, sources, links, mixing, pass, not_one_file, case }
+    }
+
+    /// The finding in one file.
+    pub fn take_case(&mut self) -> Option<FindingCase> {
+        self.case.take()
+    }
+
+    /// Why there is no draft of it, as a note.
+    pub fn note(&self) -> Option<String> {
+        let reason = self.not_one_file.as_ref()?;
+        Some(format!("{}: no draft of one file: {reason}", wording::identity(&Fault::Violation(self.violation.clone()))))
     }
 }
 
@@ -76,11 +120,18 @@ pub struct ProjectQuestion<'a> {
     pub cflags: &'a [String],
     /// How the searches look.
     pub looking: &'a Looking,
+    /// Whether findings are to be had in one file.
+    pub one_file: OneFile,
 }
 
+/// Seconds that one run of a project may take, as `check` has it.
+const RUN_SECONDS: u64 = 120;
+/// When addresses of a run that show nothing new are given up, as `check` has it.
+const VISITS: u32 = 32;
+
 impl ProjectQuestion<'_> {
-    /// Builds, checks and explains what `is_wanted` lets through; says whether there was anything.
-    pub fn answer(&self, dir: &Path, is_wanted: impl Fn(&Fault) -> bool, as_json: bool) -> anyhow::Result<bool> {
+    /// Builds, checks and explains what `is_wanted` lets through.
+    pub fn answer(&self, dir: &Path, is_wanted: impl Fn(&Fault) -> bool) -> anyhow::Result<Vec<ProjectFinding>> {
         let runs = self.project.runs()?;
         let choice = Choice::Given(self.compiler.clone());
         let reference = build(&self.project.request(dir, OptLevel::O0, self.cflags, choice.clone()))?;
@@ -89,19 +140,11 @@ impl ProjectQuestion<'_> {
             let request = self.project.request(dir, opt, self.cflags, choice.clone());
             let optimized = build(&request)?;
             for run in &runs {
-                let mixer = Mixer { request: request.clone(), reference: &reference, optimized: &optimized };
+                let mixer = Mixer::new(request.clone(), &reference, &optimized, run)?;
                 findings.extend(self.explain_run(run, mixer, opt, &is_wanted)?);
             }
         }
-        if as_json {
-            println!("{}", serde_json::to_string_pretty(&Document { schema: "trueline.project/1", findings: &findings })?);
-        } else {
-            findings.iter().for_each(print);
-            if findings.is_empty() {
-                println!("{}: nothing to explain", dir.display());
-            }
-        }
-        Ok(!findings.is_empty())
+        Ok(findings)
     }
 
     fn explain_run(
@@ -111,36 +154,64 @@ impl ProjectQuestion<'_> {
         opt: OptLevel,
         is_wanted: &impl Fn(&Fault) -> bool,
     ) -> anyhow::Result<Vec<ProjectFinding>> {
-        let launch = launch_of(run, mixer.reference, self.launch)?;
-        let checker = Checker::new(CheckOptions { launch, ..check_options(self.looking) })?;
-        let reference = checker.reference_pair(&run.program_in(mixer.reference)?, &run.args)?;
-        let checked = checker.check_build(&reference, &run.program_in(mixer.optimized)?, opt)?;
+        let options = CheckOptions {
+            launch: launch_of(run, mixer.reference(), self.launch)?,
+            repeat: Repeat::Twice,
+            patience: Patience::Visits(VISITS),
+            limits: Limits::seconds(RUN_SECONDS),
+            ..check_options(self.looking)
+        };
+        let checker = Checker::new(options.clone())?;
+        let binary = run.program_in(mixer.reference())?;
+        let reference = checker.reference_pair(&binary, &run.args).map_err(|e| about_stripping(e, run, &binary))?;
+        let checked = checker.check_build(&reference, &run.program_in(mixer.optimized())?, opt)?;
         if mixer.objects().is_empty() {
             bail!("the build of `{}` makes no objects: nothing can be mixed; compile with -c and link apart", run.text);
         }
         let setting = Setting { compiler: self.compiler.clone(), opt };
-        let explainer = ProjectExplainer { mixer, run, checker: &checker, reference: &reference, setting };
+        let explainer = ProjectExplainer { mixer, options, setting };
         let wanted = checked.violations.into_iter().filter(|v| is_wanted(&Fault::Violation(v.clone())));
         wanted
             .map(|violation| {
                 let cause = explainer.explain(&violation)?;
-                Ok(ProjectFinding::new(run, opt, violation, cause))
+                let one_file = self.one_file == OneFile::Wanted;
+                let case = one_file.then(|| explainer.as_one_program(&violation, &cause, self.looking));
+                Ok(ProjectFinding::new(run, opt, violation, cause, case))
             })
             .collect()
     }
 }
 
+/// Prints the document.
+pub fn json(findings: &[ProjectFinding]) -> anyhow::Result<()> {
+    println!("{}", serde_json::to_string_pretty(&Document { schema: "trueline.project/1", findings })?);
+    Ok(())
+}
+
+/// Prints what was found out, for people.
+pub fn text(findings: &[ProjectFinding], dir: &Path) {
+    findings.iter().for_each(print);
+    if findings.is_empty() {
+        println!("{}: nothing to explain", dir.display());
+    }
+}
+
 fn print(finding: &ProjectFinding) {
-    let ProjectFinding { run, opt, violation, objects, sources, links, pass } = finding;
+    let ProjectFinding { run, opt, violation, objects, sources, links, mixing, pass, .. } = finding;
     println!("{}  ·  {run} {opt}", wording::identity(&Fault::Violation(violation.clone())));
     for (object, source) in objects.iter().zip(sources) {
         println!("  unit      {source} ({object})");
     }
-    println!("            {links} links of -O0 and optimized objects");
+    let how = match mixing {
+        Mixing::Replay => "by the recorded link",
+        Mixing::BuildCommand => "by the build command",
+    };
+    println!("            {links} links of -O0 and optimized objects, {how}");
     match pass {
         Some(found) => {
             let name = found.name.as_ref().map_or("", |n| n.0.as_str());
-            println!("  pass      {} {name}", role_name(found.role));
+            let place = found.function.as_ref().map_or_else(String::new, |f| format!(" (on {f})"));
+            println!("  pass      {} {name}{place}", role_name(found.role));
             println!("            {} · {} compilations of this unit\n", found.evidence, found.compilations);
         }
         None => println!("  pass      several units are needed together: no single one was searched\n"),

@@ -1,0 +1,4 @@
+#pragma once
+#include <vector>
+int order_of(int first, int second);
+int total(const std::vector<int> &numbers);
