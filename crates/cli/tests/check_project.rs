@@ -80,47 +80,6 @@ fn a_build_that_fails_or_strips_is_told_with_its_own_words() {
     assert!(bare.status.code() == Some(2) && said(&bare).contains("--run"), "{}", said(&bare));
 }
 
-/// The words of the `next` line, for this build of the command.
-fn next_words(text: &str) -> Vec<String> {
-    let line = text.lines().find_map(|l| l.trim().strip_prefix("next  trueline ")).unwrap_or_else(|| panic!("{text}"));
-    shlex_words(line)
-}
-
-/// Words as a shell reads them; ours are quoted with single quotes at most.
-fn shlex_words(line: &str) -> Vec<String> {
-    let output = Command::new("sh").args(["-c", &format!("printf '%s\\n' {line}")]).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
-}
-
-#[test]
-fn a_finding_of_a_project_becomes_a_draft_of_one_small_file_by_the_line_that_check_prints() {
-    let dir = project();
-    // The type of the union's member stands in a flag, which must not be lost on the way.
-    let header = HEADER.replace("unsigned whole", "WHOLE whole");
-    std::fs::write(dir.path().join("src/fold.h"), header).unwrap();
-    let flags = ["--run", "./prog out.txt", "--cc", "gcc-12", "--opt=-Og", "--invariant", "parameter", "--cflag=-DWHOLE=unsigned"];
-    let found = check(dir.path(), &flags);
-    let words = next_words(&said(&found));
-    let out = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_trueline"))
-        .args(&words)
-        .args(["60", "--versions", "none"])
-        .current_dir(out.path())
-        .output()
-        .unwrap();
-    let text = said(&output);
-    assert!(output.status.success() && text.contains("src/fold.c") && text.contains("by the recorded link"), "{words:?}: {text}");
-    let drafts: Vec<_> = std::fs::read_dir(out.path().join("drafts")).unwrap().map(|e| e.unwrap().path()).collect();
-    let [draft] = drafts.as_slice() else { panic!("{drafts:?}: {text}") };
-    let reduced = std::fs::read_to_string(draft.join("reduced.c")).unwrap();
-    let lines = reduced.lines().filter(|l| !l.trim().is_empty()).count();
-    assert!(lines <= 40 && reduced.contains("main") && !reduced.contains("fopen"), "{lines} lines: {reduced}");
-    let report = std::fs::read_to_string(draft.join("report.md")).unwrap();
-    assert!(report.contains("parameter") && report.contains("## Pass"), "{report}");
-    let shows = Command::new(draft.join("reproduce.sh")).output().unwrap();
-    assert!(shows.status.success() && said(&shows).contains("The fault shows."), "{}", said(&shows));
-}
-
 #[test]
 fn a_baseline_of_a_project_survives_lines_that_move() {
     let dir = project();

@@ -51,5 +51,5 @@ fn a_finding_of_the_c_project_becomes_a_draft() {
 
 #[test]
 fn a_finding_of_the_cpp_project_becomes_a_draft() {
-    follow("cpp", "--run ./prog --cc g++-12 --opt=-O2", "scope");
+    follow("cpp", "--run ./prog --cc g++-12 --opt=-O2", "value");
 }

@@ -118,16 +118,18 @@ impl ProjectExplainer<'_> {
         let compiler: Compiler = self.setting.compiler.driver(program.language).map_err(|e| e.to_string())?;
         let setting = Setting { compiler, opt: self.setting.opt };
         let kind = violation.invariant().name();
-        let is_it = |fault: &Fault| match fault {
-            Fault::Violation(v) => {
-                v.invariant() == violation.invariant() && v.function == violation.function && v.variable() == violation.variable()
-            }
-            _ => false,
-        };
+        let mut faults: Vec<(usize, Fault)> = faults_of(program.clone(), looking, &setting)
+            .map_err(said)?
+            .into_iter()
+            .filter_map(|f| Some((likeness(&f, violation)?, f)))
+            .collect();
+        faults.sort_by_key(|(likeness, _)| std::cmp::Reverse(*likeness));
         let mut other = None;
-        for fault in faults_of(program.clone(), looking, &setting).map_err(said)?.into_iter().filter(is_it) {
+        for (likeness, fault) in faults.into_iter().take(MOST_CANDIDATES) {
             let found = match pass {
                 Some(_) => pass_of(program.clone(), looking, &setting, kind, Some(&fault)).map_err(said)?,
+                // Without a pass nothing ties another function's fault to this one.
+                None if likeness < SAME_PLACE => continue,
                 None => None,
             };
             if found.as_deref() == pass {
@@ -143,6 +145,23 @@ impl ProjectExplainer<'_> {
             Some(other) => format!("{place} it shows with another pass behind it ({other})"),
             None => format!("{place} it does not show"),
         })
+    }
+}
+
+/// How many faults of one file are searched for their pass before it is given up.
+const MOST_CANDIDATES: usize = 4;
+
+/// The likeness of a fault in the same function and of the same variable.
+const SAME_PLACE: usize = 2;
+
+/// How like a finding of the project a fault of the one file is; none for one of another kind. Optimizing across units may move
+/// a finding to another variable, as reducing a program does.
+fn likeness(fault: &Fault, violation: &Violation) -> Option<usize> {
+    match fault {
+        Fault::Violation(v) if v.invariant() == violation.invariant() => {
+            Some(usize::from(v.function == violation.function) + usize::from(v.variable() == violation.variable()))
+        }
+        _ => None,
     }
 }
 

@@ -1,16 +1,9 @@
-#include "parts.h"
-#include <cstdio>
+#include "prices.h"
 
-int total(const std::vector<int> &numbers) {
-  int sum = 0;
-  for (int n : numbers)
-    sum += n;
-  return sum;
-}
-
-int main() {
-  std::vector<int> numbers = {7, 8};
-  int order = order_of(numbers[0], numbers[1]);
-  std::printf("%d %d\n", order, total(numbers));
-  return 0;
+int main(int argc, char **) {
+  Basket basket;
+  basket.add(250, 2);
+  basket.add(99, argc);
+  basket.print(1000);
+  return basket.total() > 1000;
 }

@@ -71,7 +71,8 @@ pub(super) fn script(draft: &Draft<'_>) -> String {
 fn variables(draft: &Draft<'_>, violation: &Violation) -> String {
     let expected = wording::report(draft.fault).expected;
     let held = violation.breach.wrong_value();
-    let frames = violation.frames.iter().map(std::convert::AsRef::as_ref).collect::<Vec<_>>().join(" ");
+    let frames = violation.frames.iter().map(|f| bare(f)).collect::<Vec<_>>().join(" ");
+    let function = bare(&violation.function);
     let line = violation.line.to_string();
     // The script counts the scalars of what a debugger prints, and a variable without members is its first.
     let element = held.and_then(|held| held.element).unwrap_or(0).to_string();
@@ -82,7 +83,7 @@ fn variables(draft: &Draft<'_>, violation: &Violation) -> String {
         ("KIND", violation.invariant().name()),
         ("FILE", violation.file.base()),
         ("LINE", &line),
-        ("FUNCTION", &violation.function),
+        ("FUNCTION", &function),
         ("FRAMES", &frames),
         ("VARIABLE", violation.variable().map_or("", |name| name)),
         ("VALUE", held.map_or("", |held| held.value)),
@@ -94,6 +95,13 @@ fn variables(draft: &Draft<'_>, violation: &Violation) -> String {
     all.iter().map(|(name, value)| format!("{name}={}\n", quote(value))).collect()
 }
 
+/// A function's name as the script reads it from a frame: no signature, and nothing behind the first blank. Debuggers do not
+/// agree on the rest of a C++ name.
+fn bare(name: &str) -> String {
+    let name = name.replace("(anonymous namespace)", "{anonymous}");
+    name.split([' ', '(', '+']).next().unwrap_or_default().to_owned()
+}
+
 /// The values that the unoptimized program has, where all of them are known.
 fn allowed(held: WrongValue<'_>) -> String {
     if held.allowed.cut { String::new() } else { held.allowed.first.join(", ") }
@@ -102,4 +110,17 @@ fn allowed(held: WrongValue<'_>) -> String {
 fn is_seen_by_lldb_only(draft: &Draft<'_>) -> bool {
     let sees = |reader: Reader| draft.readings.iter().any(|r| r.reader == reader && r.sees == Some(true));
     sees(Reader::Lldb) && !sees(Reader::Gdb)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bare;
+
+    #[test]
+    fn names_of_cpp_are_compared_without_their_signatures() {
+        assert_eq!(bare("Basket::print(int) const"), "Basket::print");
+        assert_eq!(bare("(anonymous namespace)::use(Part const&)"), "{anonymous}::use");
+        assert_eq!(bare("weave::run"), "weave::run");
+        assert_eq!(bare("main"), "main");
+    }
 }

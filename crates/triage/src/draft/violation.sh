@@ -119,6 +119,7 @@ judge() {
     sub(/^[ *]*/, "", text)
     if (text ~ /^frame #/) { sub(/^[^`]*`/, "", text); sub(/^.*\[inlined\] /, "", text) }
     else { sub(/^#[0-9]+ +/, "", text); sub(/^0x[0-9a-f]+ in /, "", text) }
+    gsub(/\(anonymous namespace\)/, "{anonymous}", text)
     sub(/[ (+].*/, "", text)
     return text
   }
