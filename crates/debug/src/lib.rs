@@ -3,6 +3,7 @@
 //! Deliberately absent: printing (the command line's), anything that changes the program, other threads than the first.
 
 mod command;
+pub mod dap;
 mod reference;
 
 pub use command::{Command, Place, parse};
@@ -124,6 +125,23 @@ impl Debugger {
             Command::Args => Ok(self.variables(true)),
             Command::Print(text) => self.with(|session| print(session, text)),
         }
+    }
+
+    /// Sets these breakpoints and no others; where each goes, in link-time addresses.
+    pub fn replace_breaks(&mut self, places: &[Place]) -> Result<Vec<Vec<u64>>, TraceError> {
+        self.read()?;
+        if let Some(session) = &mut self.session {
+            session.clear_breaks()?;
+        }
+        self.breaks = places.to_vec();
+        let mut found = Vec::new();
+        for place in places {
+            found.push(match &mut self.session {
+                Some(session) => set(session, place)?,
+                None => Session::would_break(&self.request, &target(place))?,
+            });
+        }
+        Ok(found)
     }
 
     fn with(&mut self, look: impl FnOnce(&mut Session) -> Reply) -> Result<Reply, TraceError> {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use trueline_model::{LineKey, Observation, Step, StepSink, VarKind, Variable};
+use trueline_model::{FileName, LineKey, Observation, Step, StepSink, VarKind, Variable};
 use trueline_trace::{Engine, NativeEngine, TraceEnd, TraceError, TraceRequest};
 
 /// Stops of the reference that are looked at.
@@ -97,6 +97,8 @@ impl Reference {
 impl StepSink for Reference {
     fn step(&mut self, step: Step) -> ControlFlow<()> {
         let (Some(line), Some(frame)) = (step.key(), step.frames.first()) else { return ControlFlow::Continue(()) };
+        // The two builds may come from copies of the source in different directories.
+        let line = LineKey { file: FileName::new(line.file.base()), ..line };
         let here = (line, Arc::clone(&frame.function));
         if let Some(last) = self.last.take().filter(|last| last.1 == here.1) {
             step.vars.iter().for_each(|v| self.note(&last, v, true));

@@ -129,6 +129,20 @@ impl Session {
         Ok(addresses)
     }
 
+    /// Takes all breakpoints out.
+    pub fn clear_breaks(&mut self) -> Result<(), TraceError> {
+        let bias = self.inferior.bias();
+        for site in std::mem::take(&mut self.sites) {
+            let address = site.pc.wrapping_add(bias);
+            // Several breakpoints may share an address.
+            if self.inferior.has_breakpoint(address) {
+                let failed = |source| TraceError::System { what: "remove a breakpoint".into(), source };
+                self.inferior.remove_breakpoint(address).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Where breakpoints would go in a program that does not run yet.
     pub fn would_break(request: &TraceRequest, what: &BreakOn) -> Result<Vec<u64>, TraceError> {
         let module = Module::of(request)?;
