@@ -155,7 +155,7 @@ fn usual_compiler(language: Language) -> &'static str {
 /// Who traces, how, and for how long.
 #[derive(clap::Args, Clone, Debug)]
 pub struct TraceFlags {
-    /// Who traces: native, gdb or lldb.
+    /// Who traces: native, gdb, lldb, or a release of a debugger such as gdb-18.
     #[arg(long, default_value_t = EngineKind::Native)]
     pub engine: EngineKind,
     /// Whose habits the native engine follows in reading line tables: gdb, lldb or standard. [default: gdb]

@@ -9,7 +9,7 @@ use self::spot::{Debuggers, SpotQuestions};
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 use trueline_check::{CheckOptions, CheckRun, Checker, Reference};
-use trueline_model::{EngineKind, Invariant, Policy, Reader, Reading, Violation, wording};
+use trueline_model::{Debugger, EngineKind, Invariant, Policy, Reader, Reading, Violation, wording};
 pub use trueline_triage::verdict;
 
 /// A violation of a build that readers are asked about.
@@ -44,10 +44,10 @@ struct Stepped {
 
 /// The reader an engine is.
 fn reader_of(engine: EngineKind, policy: Policy) -> Reader {
-    match engine {
-        EngineKind::Native => Reader::Native(policy),
-        EngineKind::Gdb => Reader::Gdb,
-        EngineKind::Lldb => Reader::Lldb,
+    match engine.debugger() {
+        None => Reader::Native(policy),
+        Some(Debugger::Gdb) => Reader::Gdb,
+        Some(Debugger::Lldb) => Reader::Lldb,
     }
 }
 

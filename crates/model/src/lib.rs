@@ -5,6 +5,7 @@
 
 mod compiler;
 mod coverage;
+mod engine;
 mod explanation;
 mod finding;
 mod preprocessed;
@@ -17,13 +18,12 @@ pub mod wording;
 
 pub use compiler::{CompilerId, CompilerKind, OptLevel, ParseOptLevelError};
 pub use coverage::{CodeFunction, CodeMap, Coverage, CoverageSet};
+pub use engine::{Debugger, EngineKind, Policy};
 pub use explanation::{BlamedPass, Explanation, ExplanationState, KnownAs, MissingUpdate, WatchState, WatchedUpdates};
 pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Reading, Resource, Verdict};
 pub use preprocessed::OwnText;
 pub use program::{Language, Origin, ParseLanguageError, Program};
 pub use seam::{Answer, Interesting, Recoverability, SeamError, Validity};
 pub use source::{FileName, Line, LineKey};
-pub use trace::{
-    CallId, EngineKind, Frame, FrameKind, News, Observation, Policy, Statics, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable,
-};
+pub use trace::{CallId, Frame, FrameKind, News, Observation, Statics, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable};
 pub use violation::*;

@@ -3,82 +3,10 @@
 //! A trace of a million steps never sits in memory: engines push steps into a [`StepSink`], and only
 //! consumers that want everything (the `trace` command's small outputs, tests) collect a [`Trace`].
 
-use crate::{FileName, Line, LineKey};
+use crate::{EngineKind, FileName, Line, LineKey, Policy};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::ops::ControlFlow;
-use std::str::FromStr;
 use std::sync::Arc;
-
-/// Who did the tracing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum EngineKind {
-    /// Our own ptrace engine.
-    Native,
-    /// gdb, stepping.
-    Gdb,
-    /// lldb, stepping.
-    Lldb,
-}
-
-impl fmt::Display for EngineKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Native => "native",
-            Self::Gdb => "gdb",
-            Self::Lldb => "lldb",
-        })
-    }
-}
-
-impl FromStr for EngineKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "native" => Ok(Self::Native),
-            "gdb" => Ok(Self::Gdb),
-            "lldb" => Ok(Self::Lldb),
-            _ => Err(format!("unknown engine `{text}`; use native, gdb or lldb")),
-        }
-    }
-}
-
-/// How the native engine reads the line table: whose habits it follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Policy {
-    /// gdb: the last is_stmt row at an address.
-    Gdb,
-    /// lldb: the last row at an address, whatever its flag.
-    Lldb,
-    /// The DWARF standard read literally: every is_stmt row.
-    Standard,
-}
-
-impl fmt::Display for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gdb => "gdb",
-            Self::Lldb => "lldb",
-            Self::Standard => "standard",
-        })
-    }
-}
-
-impl FromStr for Policy {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "gdb" => Ok(Self::Gdb),
-            "lldb" => Ok(Self::Lldb),
-            "standard" => Ok(Self::Standard),
-            _ => Err(format!("unknown policy `{text}`; use gdb, lldb or standard")),
-        }
-    }
-}
 
 /// What a reader learned of one variable at one stop.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]

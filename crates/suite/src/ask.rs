@@ -5,7 +5,7 @@ use crate::script::{Action, Expected, Place, Run, Test};
 use crate::{SuiteError, printed};
 use serde::Deserialize;
 use std::path::Path;
-use trueline_model::{EngineKind, FileName, Line, LineKey, Policy};
+use trueline_model::{Debugger, EngineKind, FileName, Line, LineKey, Policy};
 use trueline_toolchain::{Limits, Tool, ToolKind, find_tool};
 use trueline_trace::native::{Answer, Halt, Session};
 use trueline_trace::{TraceError, TraceRequest, ask_gdb};
@@ -20,8 +20,8 @@ const NOT_REACHED: &str = "the breakpoint is not reached";
 pub enum Asker {
     /// Our own engine, with the habits of a debugger.
     Native(Policy),
-    /// gdb.
-    Gdb(Tool),
+    /// gdb, and which.
+    Gdb(Tool, EngineKind),
 }
 
 /// An answer, and what was expected in the same words.
@@ -33,17 +33,17 @@ impl Asker {
         if kind == EngineKind::Native {
             return Ok(Self::Native(Policy::Gdb));
         }
-        if kind == EngineKind::Gdb {
-            return Ok(Self::Gdb(find_tool(ToolKind::Gdb, None)?));
+        if kind.debugger() == Some(Debugger::Gdb) {
+            return Ok(Self::Gdb(find_tool(ToolKind::Gdb, kind.program().as_deref())?, kind));
         }
         Err(SuiteError::NoEngine(kind))
     }
 
     /// Its name.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> String {
         match self {
-            Self::Native(_) => "native",
-            Self::Gdb(_) => "gdb",
+            Self::Native(_) => "native".to_owned(),
+            Self::Gdb(_, kind) => kind.to_string(),
         }
     }
 
@@ -56,7 +56,7 @@ impl Asker {
         });
         let answers = match self {
             Self::Native(policy) => native(binary, *policy, test).map_err(|e| e.to_string()),
-            Self::Gdb(tool) => gdb(tool, binary, test),
+            Self::Gdb(tool, _) => gdb(tool, binary, test),
         };
         match answers {
             Ok(mut answers) => {

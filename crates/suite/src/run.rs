@@ -15,7 +15,7 @@ use trueline_trace::native::Answer;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EngineOutcome {
     /// The engine.
-    pub engine: &'static str,
+    pub engine: String,
     /// What it said.
     pub said: String,
     /// Whether that is right.

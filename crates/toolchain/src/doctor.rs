@@ -1,7 +1,7 @@
 //! What a machine has, what each tool enables, and the one command that installs the rest.
 
 use crate::Compiler;
-use crate::tool::{Tool, ToolError, ToolKind, find_tool, installed_compilers};
+use crate::tool::{Tool, ToolError, ToolKind, find_tool, installed_compilers, installed_debuggers};
 
 /// A tool that some command wants.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,8 @@ pub const REQUIREMENTS: [Requirement; 12] = [
 pub struct Diagnosis {
     /// Compilers, oldest first within a family.
     pub compilers: Vec<Compiler>,
+    /// Debuggers that `--engine` can name, of the host and fetched.
+    pub debuggers: Vec<Tool>,
     /// Each other tool, or why it cannot be used.
     pub tools: Vec<(Requirement, Result<Tool, ToolError>)>,
 }
@@ -67,7 +69,8 @@ impl Diagnosis {
 
 /// Looks at the machine.
 pub fn diagnose() -> Diagnosis {
-    Diagnosis { compilers: installed_compilers(), tools: REQUIREMENTS.into_iter().map(|r| (r, find_tool(r.kind, None))).collect() }
+    let tools = REQUIREMENTS.into_iter().map(|r| (r, find_tool(r.kind, None))).collect();
+    Diagnosis { compilers: installed_compilers(), debuggers: installed_debuggers(), tools }
 }
 
 #[cfg(test)]
@@ -77,7 +80,7 @@ mod tests {
     #[test]
     fn a_bare_machine_is_told_every_package_once() {
         let missing = |r: Requirement| (r, Err(ToolError::missing(r.kind, None)));
-        let bare = Diagnosis { compilers: Vec::new(), tools: REQUIREMENTS.into_iter().map(missing).collect() };
+        let bare = Diagnosis { compilers: Vec::new(), debuggers: Vec::new(), tools: REQUIREMENTS.into_iter().map(missing).collect() };
         let command = bare.install_command().expect("everything is missing");
         let packages: Vec<&str> = command.split_whitespace().skip(3).collect();
         let distinct: std::collections::BTreeSet<&&str> = packages.iter().collect();

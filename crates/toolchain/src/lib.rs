@@ -40,5 +40,7 @@ pub use private_root::{FetchOptions, PrivateRootError, PrivateRoots};
 pub use resident::{ResidentSupport, resident_support};
 pub use scratch::{Scratch, sweep_stale};
 pub use shell::quote;
-pub use tool::{Compiler, Launcher, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers, installed_optimizers};
+pub use tool::{
+    Compiler, Launcher, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers, installed_debuggers, installed_optimizers,
+};
 pub use usage::cpu_time;

@@ -74,6 +74,11 @@ impl ToolKind {
         }
     }
 
+    /// Whether it shows programs as they run.
+    pub(crate) fn is_debugger(self) -> bool {
+        matches!(self, Self::Gdb | Self::Lldb)
+    }
+
     /// Where those are from that Debian does not have; asking its archive for them would fail a whole command.
     pub fn homepage(self) -> Option<&'static str> {
         match self {
@@ -130,7 +135,11 @@ impl ToolError {
             Some(spec) if kind.homepage().is_none() && !spec.contains('/') => spec.to_owned(),
             _ => kind.package().to_owned(),
         };
+        let is_release = |spec: &str| spec.starts_with(&format!("{kind}-"));
         let advice = match kind.homepage() {
+            None if kind.is_debugger() && spec.is_some_and(is_release) => {
+                format!("fetch it with `trueline toolchains fetch {package}`, or name another release")
+            }
             Some(homepage) => format!("Debian does not have it: build it from {homepage} and put it on PATH, or give its full path"),
             None => format!("install it with `apt-get install {package}`, or give its full path"),
         };
@@ -218,10 +227,15 @@ fn major(version: &str) -> u32 {
 }
 
 /// Finds a tool. `spec` is a name (`gdb`, `lldb-16`) or a path; `None` means the plain name, then the
-/// newest versioned one on PATH; of `opt`, whose plain name is whatever a distribution defaults to, the newest of all.
+/// newest versioned one on PATH; of `opt`, whose plain name is whatever a distribution defaults to, the newest of all;
+/// of debuggers, whose answers differ from release to release, a fetched one only where the host has none.
 pub fn find_tool(kind: ToolKind, spec: Option<&str>) -> Result<Tool, ToolError> {
     let path = match spec {
-        Some(spec) => locate(spec),
+        Some(spec) => locate(spec).or_else(|| unnumbered(kind, spec)),
+        None if kind.is_debugger() => {
+            let newest = |dirs: Vec<PathBuf>| versioned_in(kind.program(), dirs).into_values().next_back();
+            locate(kind.program()).or_else(|| newest(host_dirs())).or_else(|| newest(path_dirs()))
+        }
         None => {
             let newest = || versioned(kind.program()).into_iter().next_back();
             match (kind, locate(kind.program()), newest()) {
@@ -278,6 +292,29 @@ pub fn installed_optimizers() -> Vec<Tool> {
     tools
 }
 
+/// Every gdb and lldb that an engine's name can ask for: the host's, then those fetched, oldest first within a family.
+pub fn installed_debuggers() -> Vec<Tool> {
+    let mut found: BTreeMap<PathBuf, Tool> = BTreeMap::new();
+    for kind in [ToolKind::Gdb, ToolKind::Lldb] {
+        for path in versioned(kind.program()).into_values().chain(locate(kind.program())) {
+            let real = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+            if let (false, Ok(tool)) = (found.contains_key(&real), find_tool(kind, Some(&path.to_string_lossy()))) {
+                found.insert(real, tool);
+            }
+        }
+    }
+    let mut tools: Vec<Tool> = found.into_values().collect();
+    tools.sort_by_key(|t| (t.kind, t.major(), t.version.clone()));
+    tools
+}
+
+/// The host's own debugger without a number in its name, where it is of the release that was asked for.
+fn unnumbered(kind: ToolKind, spec: &str) -> Option<PathBuf> {
+    let release: u32 = spec.strip_prefix(kind.program())?.strip_prefix('-')?.parse().ok()?;
+    let plain = kind.is_debugger().then(|| locate(kind.program()))??;
+    version_of(&plain).is_ok_and(|version| major(&version) == release).then_some(plain)
+}
+
 /// What brings a compiler of this name.
 fn advice_on_compiler(spec: &str) -> String {
     let (family, number) = spec.rsplit_once('-').unwrap_or((spec, ""));
@@ -295,10 +332,14 @@ fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
+/// The directories of PATH.
+fn host_dirs() -> Vec<PathBuf> {
+    std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default()
+}
+
 /// PATH, then the toolchains fetched into private roots: the host's own win.
 fn path_dirs() -> Vec<PathBuf> {
-    let path: Vec<PathBuf> = std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
-    path.into_iter().chain(PrivateRoots::of_user().map(|roots| roots.bin())).collect()
+    host_dirs().into_iter().chain(PrivateRoots::of_user().map(|roots| roots.bin())).collect()
 }
 
 fn locate(spec: &str) -> Option<PathBuf> {
@@ -311,8 +352,12 @@ fn locate(spec: &str) -> Option<PathBuf> {
 
 /// `name-N` programs on PATH, by N.
 fn versioned(name: &str) -> BTreeMap<u32, PathBuf> {
+    versioned_in(name, path_dirs())
+}
+
+fn versioned_in(name: &str, dirs: Vec<PathBuf>) -> BTreeMap<u32, PathBuf> {
     let mut found = BTreeMap::new();
-    for dir in path_dirs() {
+    for dir in dirs {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let file = entry.file_name();
             let number = file.to_str().and_then(|f| f.strip_prefix(name)?.strip_prefix('-')?.parse::<u32>().ok());

@@ -1,6 +1,6 @@
 //! How well the native engine agrees with a debugger on csmith programs, and how fast both are.
 //!
-//! usage: agree gdb|lldb [--cc gcc-12,clang-16] [--opt -O0,-O2] [--seeds 1..20] [--show N] [--each yes] [--file FILE.c]
+//! usage: agree gdb|lldb|gdb-18|… [--policy P] [--cc gcc-12,clang-16] [--opt -O0,-O2] [--seeds 1..20] [--show N] [--each yes] [--file FILE.c]
 //!
 //! A stop agrees when file, line, backtrace and set of visible variables are the same; stops are aligned by a shortest
 //! edit script. Scalar values are compared at stops that agree in line and backtrace. Native stops after the last one that
@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use trueline_model::{Language, Observation, OptLevel, Policy, Step, Trace};
+use trueline_model::{EngineKind, Language, Observation, OptLevel, Policy, Step, Trace};
 use trueline_toolchain::{CompileRequest, Job, Limits, Scratch, find_compiler};
-use trueline_trace::{Engine, GdbEngine, LldbEngine, NativeEngine, TraceRequest};
+use trueline_trace::{Engine, NativeEngine, TraceRequest, open_engine};
 
 struct Options {
     debugger: String,
+    policy: Option<Policy>,
     compilers: Vec<String>,
     levels: Vec<OptLevel>,
     seeds: std::ops::Range<u64>,
@@ -33,6 +34,7 @@ fn options() -> Options {
     let level = |text: String| text.parse::<OptLevel>().expect("an optimization level");
     let mut options = Options {
         debugger,
+        policy: None,
         compilers: list("gcc-12,clang-16"),
         levels: list("-O0,-O1,-O2,-O3,-Og").into_iter().map(level).collect(),
         seeds: 1..5,
@@ -44,6 +46,7 @@ fn options() -> Options {
     while let Some(name) = args.next() {
         let value = args.next().expect("a value");
         match name.as_str() {
+            "--policy" => options.policy = Some(value.parse().expect("a policy")),
             "--cc" => options.compilers = list(&value),
             "--opt" => options.levels = list(&value).into_iter().map(level).collect(),
             "--seeds" => {
@@ -117,9 +120,10 @@ impl Tally {
 
 fn main() {
     let options = options();
-    let engine: Box<dyn Engine> =
-        if options.debugger == "lldb" { Box::new(LldbEngine::find().expect("lldb")) } else { Box::new(GdbEngine::find().expect("gdb")) };
-    let policy = if options.debugger == "lldb" { Policy::Lldb } else { Policy::Gdb };
+    let kind: EngineKind = options.debugger.parse().expect("gdb, lldb, or a release such as gdb-18");
+    let engine = open_engine(kind).expect("a debugger");
+    // `--policy` asks how far another release's habits carry.
+    let policy = options.policy.unwrap_or(kind.policy());
     let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
     let mut classes: HashMap<String, usize> = HashMap::new();
     let scratch = Scratch::new().expect("scratch");

@@ -1,33 +1,36 @@
 //! How well the native engine agrees with gdb and lldb on where breakpoints go.
 //!
-//! usage: places gdb|lldb [--cc gcc-12,clang-16] [--opt -O1,-O2] [--show N] FILE.c…
+//! usage: places gdb|lldb|gdb-18|… [--policy P] [--cc gcc-12,clang-16] [--opt -O1,-O2] [--show N] FILE.c…
 //!
 //! Every line of the file that either build has a row for, and the line before each, is asked about. A line agrees when the
 //! set of addresses is the same.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use trueline_model::{FileName, Language, Line, LineKey, OptLevel, Policy};
+use trueline_model::{EngineKind, FileName, Language, Line, LineKey, OptLevel, Policy};
 use trueline_toolchain::{CompileRequest, Scratch, find_compiler};
-use trueline_trace::{Engine, GdbEngine, LldbEngine, NativeEngine, TraceRequest};
+use trueline_trace::{Engine, NativeEngine, TraceRequest, open_engine};
 
 fn main() {
     let mut args = std::env::args().skip(1);
     let debugger = args.next().expect("usage: places gdb|lldb [options] FILE…");
     let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
     let (mut compilers, mut levels, mut show) = (list("gcc-12,clang-16"), list("-O1,-O2,-O3"), 0usize);
+    let mut by: Option<Policy> = None;
     let mut files: Vec<PathBuf> = Vec::new();
     while let Some(arg) = args.next() {
         match arg.as_str() {
+            "--policy" => by = Some(args.next().expect("a policy").parse().expect("a policy")),
             "--cc" => compilers = list(&args.next().expect("compilers")),
             "--opt" => levels = list(&args.next().expect("levels")),
             "--show" => show = args.next().expect("a number").parse().expect("a number"),
             _ => files.push(arg.into()),
         }
     }
-    let engine: Box<dyn Engine> =
-        if debugger == "lldb" { Box::new(LldbEngine::find().expect("lldb")) } else { Box::new(GdbEngine::find().expect("gdb")) };
-    let policy = if debugger == "lldb" { Policy::Lldb } else { Policy::Gdb };
+    let kind: EngineKind = debugger.parse().expect("gdb, lldb, or a release such as gdb-18");
+    let engine = open_engine(kind).expect("a debugger");
+    // `--policy` asks how far another release's habits carry.
+    let policy = by.unwrap_or(kind.policy());
     let mut tallies: BTreeMap<(String, String), (usize, usize, usize)> = BTreeMap::new();
     for source in &files {
         let name = source.file_name().expect("a file").to_string_lossy().into_owned();

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use trueline_dwarf::{DwarfError, Module, Search};
 use trueline_machine::inferior::{Follow, InferiorError, Refusal};
-use trueline_model::{EngineKind, LineKey, Policy, StepSink};
+use trueline_model::{Debugger, EngineKind, LineKey, Policy, StepSink};
 use trueline_toolchain::{Job, Launch, Limits, Onlooker};
 
 /// Whether variables are evaluated at each stop.
@@ -241,9 +241,9 @@ pub trait Engine: Sync {
 
 /// An engine by its kind; finds the debugger it needs.
 pub fn open_engine(kind: EngineKind) -> Result<Box<dyn Engine + Send + Sync>, TraceError> {
-    Ok(match kind {
-        EngineKind::Native => Box::new(crate::NativeEngine),
-        EngineKind::Gdb => Box::new(crate::GdbEngine::find()?),
-        EngineKind::Lldb => Box::new(crate::LldbEngine::find()?),
+    Ok(match kind.debugger() {
+        None => Box::new(crate::NativeEngine),
+        Some(Debugger::Gdb) => Box::new(crate::GdbEngine::of(kind)?),
+        Some(Debugger::Lldb) => Box::new(crate::LldbEngine::of(kind)?),
     })
 }

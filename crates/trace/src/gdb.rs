@@ -11,18 +11,24 @@ pub(crate) const TRACER: &str = include_str!("tracers/gdb.py");
 /// gdb, found once and used for every trace.
 #[derive(Clone, Debug)]
 pub struct GdbEngine {
+    kind: EngineKind,
     tool: Tool,
 }
 
 impl GdbEngine {
     /// Finds gdb on PATH.
     pub fn find() -> Result<Self, TraceError> {
-        Ok(Self { tool: find_tool(ToolKind::Gdb, None)? })
+        Self::of(EngineKind::Gdb)
+    }
+
+    /// Finds the one that an engine's name asks for, the host's or a fetched one.
+    pub fn of(kind: EngineKind) -> Result<Self, TraceError> {
+        Ok(Self { kind, tool: find_tool(ToolKind::Gdb, kind.program().as_deref())? })
     }
 
     /// Uses the gdb that was found already.
     pub fn with(tool: Tool) -> Self {
-        Self { tool }
+        Self { kind: EngineKind::Gdb, tool }
     }
 
     /// gdb's version.
@@ -33,7 +39,7 @@ impl GdbEngine {
 
 impl Engine for GdbEngine {
     fn kind(&self) -> EngineKind {
-        EngineKind::Gdb
+        self.kind
     }
 
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
@@ -43,11 +49,11 @@ impl Engine for GdbEngine {
         let command = |job: Job, script: &Path| {
             with_tracer(job, script).arg("-iex").arg(&directories).arg("--args").arg(&request.binary).args(&request.launch.args)
         };
-        debugger::run(EngineKind::Gdb, &self.tool, TRACER, command, request, sink)
+        debugger::run(self.kind, &self.tool, TRACER, command, request, sink)
     }
 
     fn places(&self, request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, TraceError> {
-        debugger::places(EngineKind::Gdb, &self.tool, TRACER, with_tracer, request, lines)
+        debugger::places(self.kind, &self.tool, TRACER, with_tracer, request, lines)
     }
 }
 

@@ -14,18 +14,24 @@ pub(crate) const TRACER: &str = include_str!("tracers/lldb.py");
 /// lldb, found once and used for every trace.
 #[derive(Clone, Debug)]
 pub struct LldbEngine {
+    kind: EngineKind,
     tool: Tool,
 }
 
 impl LldbEngine {
     /// Finds lldb (or the newest lldb-N) on PATH.
     pub fn find() -> Result<Self, TraceError> {
-        Ok(Self { tool: find_tool(ToolKind::Lldb, None)? })
+        Self::of(EngineKind::Lldb)
+    }
+
+    /// Finds the one that an engine's name asks for, the host's or a fetched one.
+    pub fn of(kind: EngineKind) -> Result<Self, TraceError> {
+        Ok(Self { kind, tool: find_tool(ToolKind::Lldb, kind.program().as_deref())? })
     }
 
     /// Uses the lldb that was found already.
     pub fn with(tool: Tool) -> Self {
-        Self { tool }
+        Self { kind: EngineKind::Lldb, tool }
     }
 
     /// The version that lldb gives of itself.
@@ -36,15 +42,15 @@ impl LldbEngine {
 
 impl Engine for LldbEngine {
     fn kind(&self) -> EngineKind {
-        EngineKind::Lldb
+        self.kind
     }
 
     fn trace(&self, request: &TraceRequest, sink: &mut dyn StepSink) -> Result<TraceSummary, TraceError> {
-        debugger::run(EngineKind::Lldb, &self.tool, TRACER, with_tracer, request, sink)
+        debugger::run(self.kind, &self.tool, TRACER, with_tracer, request, sink)
     }
 
     fn places(&self, request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, TraceError> {
-        debugger::places(EngineKind::Lldb, &self.tool, TRACER, with_tracer, request, lines)
+        debugger::places(self.kind, &self.tool, TRACER, with_tracer, request, lines)
     }
 }
 

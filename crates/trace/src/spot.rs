@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trueline_dwarf::Search;
-use trueline_model::{EngineKind, Trace};
+use trueline_model::{Debugger, EngineKind, Trace};
 use trueline_toolchain::{Confinement, Launch, Limits, Scratch, Tool, ToolKind, find_tool};
 
 /// Questions to one process before it is replaced: debuggers keep what they have read.
@@ -75,11 +75,12 @@ struct Session {
 impl DebuggerPool {
     /// Finds the debugger; starts nothing yet. `None` for the native engine, which needs no such help.
     pub fn find(kind: EngineKind) -> Result<Option<Self>, TraceError> {
-        let tool = match kind {
-            EngineKind::Native => return Ok(None),
-            EngineKind::Gdb => find_tool(ToolKind::Gdb, None)?,
-            EngineKind::Lldb => find_tool(ToolKind::Lldb, None)?,
+        let family = match kind.debugger() {
+            None => return Ok(None),
+            Some(Debugger::Gdb) => ToolKind::Gdb,
+            Some(Debugger::Lldb) => ToolKind::Lldb,
         };
+        let tool = find_tool(family, kind.program().as_deref())?;
         Ok(Some(Self { kind, tool, idle: Mutex::default() }))
     }
 
@@ -113,8 +114,8 @@ impl DebuggerPool {
     fn start(&self) -> Result<Session, TraceError> {
         let system = |what: &'static str| move |source| TraceError::System { what: what.to_owned(), source };
         let scratch = Scratch::new().map_err(system("cannot make a scratch directory"))?;
-        let (source, command): (&str, fn(trueline_toolchain::Job, &Path) -> trueline_toolchain::Job) = match self.kind {
-            EngineKind::Lldb => (lldb::TRACER, lldb::with_tracer),
+        let (source, command): (&str, fn(trueline_toolchain::Job, &Path) -> trueline_toolchain::Job) = match self.kind.debugger() {
+            Some(Debugger::Lldb) => (lldb::TRACER, lldb::with_tracer),
             _ => (gdb::TRACER, gdb::with_tracer),
         };
         let (reader, writer) = std::io::pipe().map_err(system("cannot make a pipe"))?;

@@ -4,7 +4,9 @@ use crate::exit::Ending;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::ops::ControlFlow;
-use trueline_toolchain::{ConfinementSupport, Diagnosis, Job, Limits, ResidentSupport, confinement_support, diagnose, resident_support};
+use trueline_toolchain::{
+    ConfinementSupport, Diagnosis, Job, Limits, ResidentSupport, Tool, confinement_support, diagnose, resident_support,
+};
 
 /// Show which tools are here, what each enables, and how to install what is missing.
 #[derive(clap::Args)]
@@ -24,6 +26,8 @@ pub struct Args {
 pub struct Document<'a> {
     schema: &'static str,
     compilers: Vec<&'a trueline_model::CompilerId>,
+    /// What `--engine` can name besides native.
+    debuggers: Vec<DebuggerRow<'a>>,
     tools: Vec<ToolRow<'a>>,
     install: Option<String>,
     confinement: &'static str,
@@ -41,6 +45,20 @@ struct ToolRow<'a> {
     version: Option<&'a str>,
     enables: &'static str,
     package: &'static str,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct DebuggerRow<'a> {
+    /// What `--engine` is told.
+    engine: String,
+    path: &'a std::path::Path,
+    version: &'a str,
+}
+
+impl<'a> DebuggerRow<'a> {
+    fn of(tool: &'a Tool) -> Self {
+        Self { engine: format!("{}-{}", tool.kind, tool.major()), path: &tool.path, version: &tool.version }
+    }
 }
 
 /// Runs the command.
@@ -61,6 +79,7 @@ fn document(diagnosis: &Diagnosis) -> Document<'_> {
     Document {
         schema: "trueline.doctor/1",
         compilers: diagnosis.compilers.iter().map(|c| &c.id).collect(),
+        debuggers: diagnosis.debuggers.iter().map(DebuggerRow::of).collect(),
         tools: diagnosis
             .tools
             .iter()
@@ -86,6 +105,12 @@ fn print_table(diagnosis: &Diagnosis) {
     }
     if diagnosis.compilers.is_empty() {
         println!("  none: nothing can be checked without one");
+    }
+    if !diagnosis.debuggers.is_empty() {
+        println!("\ndebuggers");
+    }
+    for debugger in diagnosis.debuggers.iter().map(DebuggerRow::of) {
+        println!("  {:<9} {:<10} {}", debugger.engine, debugger.version, debugger.path.display());
     }
     println!("\ntools");
     for (requirement, tool) in &diagnosis.tools {

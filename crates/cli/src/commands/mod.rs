@@ -1,6 +1,7 @@
 //! One module per command; the folder listing is the command list.
 
 mod check;
+mod dap;
 mod debug;
 mod doctor;
 mod hunt;
@@ -35,6 +36,7 @@ pub enum Command {
     Same(same::Args),
     Suite(suite::Args),
     Debug(Box<debug::Args>),
+    Dap(Box<dap::Args>),
     Triage(Box<triage::Args>),
     Reduce(Box<reduce::Args>),
     Passes(passes::Args),
@@ -60,6 +62,7 @@ pub fn run(command: Command) -> anyhow::Result<Ending> {
         Command::Same(args) => same::run(args),
         Command::Suite(args) => suite::run(args),
         Command::Debug(args) => debug::run(*args),
+        Command::Dap(args) => dap::run(*args),
         Command::Hunt(args) => hunt::run(*args),
         Command::Merge(args) => merge::run(args),
         Command::Report(args) => report::run(args),

@@ -17,7 +17,7 @@ pub struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     build: BuildFlags,
-    /// Who is asked: native, gdb.
+    /// Who is asked: native, gdb, or a release of it such as gdb-18.
     #[arg(long = "engine", value_name = "ENGINE", value_delimiter = ',', default_value = "native,gdb")]
     engines: Vec<EngineKind>,
     /// Print every question with its answers, not only those that engines disagree on.
@@ -52,7 +52,7 @@ pub struct Document<'a> {
 
 #[derive(serde::Serialize, schemars::JsonSchema)]
 struct EngineTally {
-    engine: &'static str,
+    engine: String,
     #[serde(flatten)]
     tally: Tally,
 }
@@ -74,7 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
             }
         }
     }
-    let engines: Vec<EngineTally> = askers.iter().map(|a| EngineTally { engine: a.name(), tally: tally(&outcomes, a.name()) }).collect();
+    let engines: Vec<EngineTally> = askers.iter().map(|a| EngineTally { engine: a.name(), tally: tally(&outcomes, &a.name()) }).collect();
     let agreement = agreement(&outcomes);
     if args.json {
         let document = Document { schema: "trueline.suite/1", suite: format.name(), engines, agreement, tests: &outcomes };

@@ -6,10 +6,11 @@ use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use trueline_toolchain::{
-    Compiler, FetchOptions, PrivateRoots, Tool, ToolKind, find_compiler, find_tool, installed_compilers, installed_optimizers,
+    Compiler, FetchOptions, PrivateRoots, Tool, ToolKind, find_compiler, find_tool, installed_compilers, installed_debuggers,
+    installed_optimizers,
 };
 
-/// List compilers and LLVM optimizers, or fetch one that the host lacks from another Debian suite into a private root.
+/// List compilers, LLVM optimizers and debuggers, or fetch one that the host lacks from another Debian suite into a private root.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -18,13 +19,15 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Show every compiler that --versions and --cc can name and every `opt`: the host's and the fetched ones.
+    /// Show every compiler that --versions and --cc can name, every debugger that --engine can name and every `opt`: the host's
+    /// and the fetched ones.
     List {
         /// Print one JSON document instead of a table.
         #[arg(long)]
         json: bool,
     },
-    /// Fetch compilers (clang-18, gcc-13) and LLVM's optimizer for `passes` (opt-18). Nothing is installed system-wide.
+    /// Fetch compilers (clang-18, gcc-13), debuggers for --engine (gdb-18, lldb-22) and LLVM's optimizer for `passes` (opt-18).
+    /// Nothing is installed system-wide.
     Fetch {
         /// Which.
         #[arg(required = true)]
@@ -66,7 +69,7 @@ pub struct Document<'a> {
 #[schemars(rename = "Row")]
 pub struct ToolchainRow {
     path: PathBuf,
-    /// `gcc`, `clang`, `rustc` or `opt`.
+    /// `gcc`, `clang`, `rustc`, `opt`, `gdb` or `lldb`.
     kind: String,
     version: String,
     origin: ToolchainOrigin,
@@ -78,7 +81,7 @@ impl ToolchainRow {
         Self { path: id.path, kind: id.kind.to_string(), version: id.version, origin: ToolchainOrigin::Host }
     }
 
-    fn optimizer(tool: Tool) -> Self {
+    fn tool(tool: Tool) -> Self {
         Self { path: tool.path, kind: tool.kind.to_string(), version: tool.version, origin: ToolchainOrigin::Host }
     }
 }
@@ -135,7 +138,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 
 fn list(roots: &PrivateRoots) -> Vec<ToolchainRow> {
     let mut rows: Vec<ToolchainRow> = installed_compilers().into_iter().map(ToolchainRow::compiler).collect();
-    rows.extend(installed_optimizers().into_iter().map(ToolchainRow::optimizer));
+    rows.extend(installed_optimizers().into_iter().chain(installed_debuggers()).map(ToolchainRow::tool));
     for root in roots.list() {
         let origin =
             ToolchainOrigin::Fetched { name: root.name.clone(), suite: root.suite.clone(), package_version: root.package_version.clone() };
@@ -145,9 +148,15 @@ fn list(roots: &PrivateRoots) -> Vec<ToolchainRow> {
         }
         // One that the host has too is shadowed on PATH, yet it is there and can be named by its path.
         let path = root.program.to_string_lossy();
-        let row = match root.name.starts_with("opt-") {
-            true => find_tool(ToolKind::Opt, Some(&path)).map(ToolchainRow::optimizer),
-            false => find_compiler(&path).map(ToolchainRow::compiler),
+        let kind = match root.name.split('-').next() {
+            Some("opt") => Some(ToolKind::Opt),
+            Some("gdb") => Some(ToolKind::Gdb),
+            Some("lldb") => Some(ToolKind::Lldb),
+            _ => None,
+        };
+        let row = match kind {
+            Some(kind) => find_tool(kind, Some(&path)).map(ToolchainRow::tool),
+            None => find_compiler(&path).map(ToolchainRow::compiler),
         };
         rows.extend(row.ok().map(|row| ToolchainRow { origin, ..row }));
     }

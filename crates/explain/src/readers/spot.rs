@@ -242,7 +242,7 @@ fn placement_answer(violation: &Violation, line: &LineKey, placed: &[Placement])
 /// Whether a debugger tells, without running, every way in which it may show an address. Where inlined functions begin it
 /// can be shown as their callers see it; gdb knows where a call stands from frames alone.
 fn reads_all_views(kind: EngineKind) -> bool {
-    kind == EngineKind::Lldb
+    kind.debugger() == Some(trueline_model::Debugger::Lldb)
 }
 
 /// Whether only a running program can show it.
