@@ -182,3 +182,109 @@ int $F(int k, int d) {
   out[$I2] = m - n + (c > 2.0) + (b > 9.0);
   return m;
 }
+@@ no_number: sums of values that are no numbers
+int $F(int k, int d) {
+  double zero = reals[0] - reals[0];
+  double a = zero / zero;
+  double b = __builtin_nan("7");
+  if (k & 1)
+    b = reals[d & 15];
+  double s = a + b;
+  reals[1] = s;
+  double t = b + a;
+  $MIX
+  reals[2] = t;
+  double p = b * a;
+  reals[3] = p;
+  return s == t;
+}
+@@ no_number_loop: the same inside a loop, operands in either order
+int $F(int k, int d) {
+  double acc = k == $R1 ? -__builtin_nan("3") : reals[d & 7];
+  int i;
+  for (i = 0;
+       i < 8;
+       i++) {
+    double x = reals[i];
+    double s = x + acc;
+    reals[i + 8] = s;
+    acc = acc + x;
+  }
+  $MIX
+  reals[0] = acc;
+  return i;
+}
+@@ sub_registers: bytes and halves of one word
+int $F(int k, int d) {
+  unsigned w = (unsigned)k;
+  unsigned char low = (unsigned char)w;
+  unsigned char next = (unsigned char)(w >> 8);
+  unsigned short half = (unsigned short)(w >> 16);
+  out[$I1] = low + next;
+  w = (w & 0xffff00ffu) | ((unsigned)(d & 0xff) << 8);
+  out[$I2] = (int)w;
+  signed char sign = (signed char)(w >> 8);
+  $MIX
+  out[$I3] = sign + half;
+  low = (unsigned char)(low + next);
+  out[$I4] = low;
+  return low - sign;
+}
+@@ extended: signs and zeroes above narrow values
+int $F(int k, int d) {
+  short s = (short)(k * 3);
+  unsigned short u = (unsigned short)s;
+  long wide = s;
+  unsigned long plain = u;
+  longs[$I5] = wide;
+  int same = (long)plain == wide;
+  out[$I1] = same;
+  $MIX
+  unsigned r = (unsigned)d;
+  long back = (int)r;
+  longs[$I5] = back + (long)r;
+  return same;
+}
+@@ long_division: quotients and remainders of wide negative numbers
+int $F(int k, int d) {
+  long a = (long)k * $R1 - d;
+  long q = a / $S1;
+  longs[$I5] = q;
+  long r = a % $S1;
+  $MIX
+  out[$I1] = (int)r;
+  long e = a / $P1;
+  longs[$I5] = e;
+  unsigned long h = (unsigned long)a / $S1;
+  longs[3] = (long)h;
+  return (int)(e - q);
+}
+@@ rotated: bits that come in again at the other end
+int $F(int k, int d) {
+  unsigned x = (unsigned)k ^ $R1u;
+  unsigned y = (x << $S1) | (x >> (32 - $S1));
+  out[$I1] = (int)y;
+  int ones = __builtin_popcount(y);
+  out[$I2] = ones;
+  $MIX
+  unsigned swapped = __builtin_bswap32(y);
+  out[$I3] = (int)swapped;
+  int lead = y ? __builtin_clz(y) : 32;
+  out[$I4] = lead;
+  return ones + lead;
+}
+@@ truth_of_sets: conditions that are joined without branches
+int $F(int k, int d) {
+  _Bool a = k > d;
+  _Bool b = (k & $P1) != 0;
+  _Bool c = a && !b;
+  out[$I1] = c;
+  int t = c ? k : d;
+  $MIX
+  if (k == $R1)
+    t = a | b;
+  out[$I2] = t;
+  _Bool e = t;
+  out[$I3] = e;
+  return t + e;
+}

@@ -166,3 +166,54 @@ int $F(int k, int d) {
   out[$I2] = u;
   return t + u;
 }
+@@ other_type: the bytes of a number read as another type
+int $F(int k, int d) {
+  float f = (float)k;
+  unsigned u;
+  memcpy(&u, &f, sizeof u);
+  out[$I1] = (int)u;
+  if (d == $R1)
+    u ^= 0x80000000u;
+  memcpy(&f, &u, sizeof f);
+  int back = (int)(f / 2.0f);
+  $MIX
+  out[$I2] = back;
+  union {
+    double d;
+    unsigned w[2];
+  } both;
+  both.d = k;
+  unsigned high = both.w[1];
+  out[$I3] = (int)high;
+  both.w[0] = (unsigned)d;
+  reals[$I5] = both.d;
+  return back;
+}
+@@ two_halves: a word stored in two parts and read across them
+int $F(int k, int d) {
+  unsigned short part[4] = {1, 2, 3, 4};
+  part[1] = (unsigned short)k;
+  part[2] = (unsigned short)d;
+  unsigned w;
+  memcpy(&w, (char *)part + 2, sizeof w);
+  out[$I1] = (int)w;
+  part[k == $R1 ? 1 : 3] = $S1;
+  memcpy(&w, (char *)part + 1, sizeof w);
+  $MIX
+  out[$I2] = (int)w;
+  return part[1];
+}
+@@ taken_later: a local whose address is taken after it was used
+int $F(int k, int d) {
+  int n = k & 31;
+  out[$I1] = n;
+  int *p = 0;
+  if (d == $R1)
+    p = &n;
+  $MIX
+  if (p)
+    *p = $S1;
+  int m = n;
+  out[$I2] = m;
+  return m;
+}

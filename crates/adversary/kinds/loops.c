@@ -313,3 +313,138 @@ int $F(int k, int d) {
   out[$I2] = a[n - 1];
   return t;
 }
+@@ left_early: out of two loops at once
+int $F(int k, int d) {
+  int i;
+  int j = 0;
+  int found = -1;
+  for (i = 0;
+       i < 5;
+       i++) {
+    for (j = 0;
+         j < 6;
+         j++) {
+      int x = data[i * 6 + j];
+      out[i * 6 + j] = x + i;
+      if (x == $R1) {
+        found = i * 6 + j;
+        goto done;
+      }
+    }
+  }
+done:
+  out[$I6] = found;
+  $MIX
+  return i * 10 + j;
+}
+@@ skipped: rest of the body left out on some iterations
+int $F(int k, int d) {
+  int i;
+  int n = 0;
+  for (i = 0;
+       i < $N1;
+       i++) {
+    int x = data[i] ^ d;
+    if (x & 1)
+      continue;
+    n++;
+    out[i] = n;
+    if (x == $R1)
+      break;
+    out[i + 20] = x;
+  }
+  $MIX
+  out[$I6] = i;
+  return n;
+}
+@@ bytes_over_words: a loop of bytes over the words that the next one reads
+int $F(int k, int d) {
+  unsigned char *p = (unsigned char *)out;
+  int i;
+  for (i = 0;
+       i < 4 * $N1;
+       i++)
+    p[i] = (unsigned char)(k + i);
+  int w = out[2];
+  out[$I6] = w;
+  int s = 0;
+  for (i = 0;
+       i < $N1;
+       i++) {
+    s ^= out[i];
+    data[i] = s & 0xffff;
+  }
+  $MIX
+  return s;
+}
+@@ shifted_copy: a copy of bytes that overlaps by a distance a parameter gives
+int $F(int k, int d) {
+  int gap = d & 3;
+  unsigned char *to = bytes + gap;
+  const unsigned char *from = bytes;
+  int i;
+  for (i = 0;
+       i < $N1;
+       i++) {
+    unsigned char b = from[i];
+    to[i] = b + 1;
+  }
+  int last = to[$N1 - 1];
+  $MIX
+  out[$I1] = last;
+  return last;
+}
+@@ unsigned_down: a counter that must not pass zero
+int $F(int k, int d) {
+  unsigned n = (unsigned)(d & 31);
+  int t = 0;
+  while (n-- > 0) {
+    t += data[n];
+    out[n] = t;
+  }
+  out[$I6] = (int)n;
+  $MIX
+  return t;
+}
+@@ long_counter: a wide counter over narrow elements
+int $F(int k, int d) {
+  long n = (d & 15) + 2;
+  long i;
+  int last = 0;
+  for (i = 0;
+       i < n;
+       i += 1) {
+    last = data[i] + (int)i;
+    out[i * 2] = last;
+  }
+  $MIX
+  longs[1] = i;
+  return last;
+}
+@@ chained: a list walked by pointers
+struct $F_node {
+  int value;
+  struct $F_node *next;
+};
+static struct $F_node $F_nodes[8];
+int $F(int k, int d) {
+  int i;
+  for (i = 0;
+       i < 8;
+       i++) {
+    $F_nodes[i].value = data[i];
+    $F_nodes[i].next = i < 7 ? &$F_nodes[i + 1] : 0;
+  }
+  struct $F_node *p = $F_nodes;
+  int n = 0;
+  while (p) {
+    int v = p->value;
+    if (v == $R1)
+      v = $S1;
+    n += v & 0xffff;
+    out[$I1] = n;
+    p = p->next;
+  }
+  $MIX
+  return n;
+}

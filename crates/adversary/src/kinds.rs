@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 use trueline_generate::Dice;
 
-const GROUPS: [&str; 5] = [
+const GROUPS: [&str; 6] = [
     include_str!("../kinds/frames.c"),
     include_str!("../kinds/paths.c"),
     include_str!("../kinds/arithmetic.c"),
     include_str!("../kinds/calls.c"),
     include_str!("../kinds/loops.c"),
+    include_str!("../kinds/conventions.c"),
 ];
 const MIXINS: &str = include_str!("../kinds/mixins.c");
 

@@ -184,6 +184,10 @@ pub trait Machine {
     fn store(&mut self, address: &Self::V, value: &Self::V) -> Result<(), Fault>;
     /// The address that an operand of the form `[rip+x]` names, given at link time.
     fn link_address(&mut self, address: u64) -> Self::V;
+    /// A number in the code that may be the address of something, as code that is linked to fixed addresses has it.
+    fn absolute(&mut self, width: u32, value: u64) -> Self::V {
+        self.constant(width, u128::from(value))
+    }
     /// The base of the thread's own storage.
     fn thread_base(&mut self) -> Self::V;
 }

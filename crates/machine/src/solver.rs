@@ -13,7 +13,7 @@ use trueline_toolchain::{Confinement, Exit, Limits, Tool, ToolKind, find_tool};
 const Z3_EFFORT: u64 = 10_000_000;
 const CVC5_EFFORT: u64 = 50_000;
 /// CPU time that the solver may use for one function. What is asked afterwards is not answered, so less is proved.
-const FUNCTION_BUDGET: Duration = Duration::from_secs(12);
+const FUNCTION_BUDGET: Duration = Duration::from_secs(5);
 
 /// Times that what is pinned down is put in: it may pin down more.
 const ROUNDS: usize = 3;

@@ -48,6 +48,16 @@ pub enum Stability {
     Volatile,
 }
 
+/// Whether the loader decides where the optimized build lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Linkage {
+    /// It does: addresses are relative to the load address.
+    #[default]
+    Movable,
+    /// It does not: addresses are numbers.
+    Fixed,
+}
+
 /// What the machine of one build knows of its address space.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
@@ -67,13 +77,20 @@ pub struct Layout {
     pub stability: Stability,
     /// Tables of jump targets.
     pub tables: Vec<JumpTable>,
+    /// Whether the optimized build is linked to fixed addresses.
+    pub linkage: Linkage,
+    /// Where the build's own code and data lie, if it is linked to fixed addresses: what looks like one of these addresses in its code
+    /// is one.
+    pub own: Vec<(u64, u64)>,
 }
 
-/// A table of 32-bit distances from itself, all of them to places in the function.
+/// A table of places in the function: 32-bit distances from the table, or 64-bit addresses.
 #[derive(Clone, Debug)]
 pub struct JumpTable {
     /// Its link-time address.
     pub address: u64,
+    /// The bytes of an entry.
+    pub width: u32,
     /// The link-time addresses of the targets, in order.
     pub targets: Vec<u64>,
 }
@@ -117,7 +134,10 @@ impl Symbolic {
     /// A machine at a cut point: every register unknown but the stack pointer, `depth` bytes below the
     /// canonical frame address.
     pub fn new(mut terms: Terms, side: &'static str, layout: Arc<Layout>, depth: i64) -> Self {
-        let bias = terms.var(64, "bias");
+        let bias = match layout.linkage {
+            Linkage::Movable => terms.var(64, "bias"),
+            Linkage::Fixed => terms.constant(64, 0),
+        };
         let cfa = terms.var(64, &format!("cfa_{side}"));
         let condition = terms.constant(1, 1);
         let mut places = BTreeMap::new();
@@ -174,7 +194,18 @@ impl Symbolic {
             return Where::Anywhere;
         }
         let elsewhere = atoms.iter().any(|(a, k)| *k == 1 && (*a == self.bias || self.foreign.contains(a)));
+        let elsewhere = elsewhere || (self.layout.linkage == Linkage::Fixed && self.is_object(constant));
         if self.layout.exposure == Exposure::Exposed && !elsewhere && !atoms.is_empty() { Where::Anywhere } else { Where::Shared }
+    }
+
+    /// Takes the load address out of a sum that has it once; false when what is left is no link-time address.
+    fn take_bias(&self, atoms: &mut BTreeMap<Term, u64>) -> bool {
+        self.layout.linkage == Linkage::Fixed || atoms.remove(&self.bias) == Some(1)
+    }
+
+    /// True for an address in something that has a name.
+    fn is_object(&self, address: u64) -> bool {
+        self.layout.elements.iter().any(|(low, high, _)| address >= *low && address < *high)
     }
 
     /// Makes unknown what a pointer may reach in the frame.
@@ -191,32 +222,34 @@ impl Symbolic {
     /// The bytes that an access at an address is split into.
     fn granule(&self, address: Term, bytes: u32) -> u32 {
         let (atoms, constant) = self.terms.linear(address);
-        let known = atoms.contains_key(&self.bias).then(|| self.layout.elements.iter().find(|e| constant >= e.0 && constant < e.1));
+        let linked = self.layout.linkage == Linkage::Fixed || atoms.contains_key(&self.bias);
+        let known = linked.then(|| self.layout.elements.iter().find(|e| constant >= e.0 && constant < e.1));
         let granule = known.flatten().map_or(self.layout.granule, |e| e.2).clamp(1, 8);
         if bytes > granule && bytes.is_multiple_of(granule) { granule } else { bytes.min(8) }
     }
 
-    /// The table that a 32-bit load reads an entry of, with the number of the entry.
-    fn entry_of(&mut self, address: Term) -> Option<(usize, Term)> {
+    /// The table that a load reads an entry of, with the number of the entry.
+    fn entry_of(&mut self, address: Term, bytes: u32) -> Option<(usize, Term)> {
         let (mut atoms, constant) = self.terms.linear(address);
-        (atoms.remove(&self.bias) == Some(1)).then_some(())?;
-        let (index, 4) = atoms.pop_first()? else { return None };
-        atoms.is_empty().then_some(())?;
-        let moved: Vec<u64> = self.layout.tables.iter().map(|t| self.moved(t.address)).collect();
-        Some((moved.iter().position(|at| *at == constant)?, index))
+        self.take_bias(&mut atoms).then_some(())?;
+        let (index, step) = atoms.pop_first()?;
+        (atoms.is_empty() && step == u64::from(bytes)).then_some(())?;
+        let all = self.layout.tables.iter();
+        Some((all.map(|t| (self.moved(t.address), t.width)).position(|t| t == (constant, bytes))?, index))
     }
 
     /// Where a jump goes that reads its target from a table: conditions and link-time addresses, one of them per target. `None` for any
     /// other jump.
     pub fn cases(&mut self, target: Term) -> Option<Vec<(Term, u64)>> {
         let (mut atoms, constant) = self.terms.linear(target);
-        (atoms.remove(&self.bias) == Some(1)).then_some(())?;
+        self.take_bias(&mut atoms).then_some(())?;
         let (entry, 1) = atoms.pop_first()? else { return None };
         atoms.is_empty().then_some(())?;
         let layout = Arc::clone(&self.layout);
         let (table, index) = layout.tables.iter().enumerate().find_map(|(n, table)| {
             let index = self.terms.called_with(self.terms.unextended(entry), &entry_name(n))?;
-            (self.moved(table.address) == constant).then_some((table, index))
+            let base = if table.width == 4 { self.moved(table.address) } else { 0 };
+            (base == constant).then_some((table, index))
         })?;
         let mut cases: BTreeMap<u64, Term> = BTreeMap::new();
         for (n, to) in table.targets.iter().enumerate() {
@@ -240,17 +273,17 @@ impl Symbolic {
     }
 
     fn load_shared(&mut self, address: Term, bytes: u32) -> Term {
-        if bytes == 4
-            && let Some((table, index)) = self.entry_of(address)
+        if matches!(bytes, 4 | 8)
+            && let Some((table, index)) = self.entry_of(address, bytes)
         {
-            return self.terms.call(&entry_name(table), 32, vec![index]);
+            return self.terms.call(&entry_name(table), bytes * 8, vec![index]);
         }
         if self.layout.stability == Stability::Volatile {
             return self.terms.fresh(bytes * 8);
         }
-        let (atoms, constant) = self.terms.linear(address);
-        if atoms.len() == 1
-            && atoms.get(&self.bias) == Some(&1)
+        let (mut atoms, constant) = self.terms.linear(address);
+        if self.take_bias(&mut atoms)
+            && atoms.is_empty()
             && let Some(value) = self.constant_at(constant, bytes)
         {
             return self.terms.constant(bytes * 8, value);
@@ -282,7 +315,7 @@ impl Symbolic {
         let register = [7u8, 6, 2, 1, 8, 9].get(argument)?;
         let pointer = self.get(Place::Gpr(*register));
         let (mut atoms, address) = self.terms.linear(pointer);
-        (atoms.remove(&self.bias) == Some(1) && atoms.is_empty()).then_some(())?;
+        (self.take_bias(&mut atoms) && atoms.is_empty()).then_some(())?;
         self.layout.constants.iter().find_map(|(low, data)| {
             let text = data.get(usize::try_from(address.checked_sub(*low)?).ok()?..)?;
             text.iter().position(|b| *b == 0).map(|end| text[..end].to_vec())
@@ -434,6 +467,13 @@ impl Machine for Symbolic {
     fn link_address(&mut self, address: u64) -> Term {
         let k = self.terms.constant(64, u128::from(self.moved(address)));
         self.terms.bin(Bin::Add, self.bias, k)
+    }
+    fn absolute(&mut self, width: u32, value: u64) -> Term {
+        if width < 32 || !self.layout.own.iter().any(|(low, high)| value >= *low && value < *high) {
+            return self.terms.constant(width, u128::from(value));
+        }
+        let address = self.link_address(value);
+        self.terms.extract(address, 0, width)
     }
     fn thread_base(&mut self) -> Term {
         self.terms.var(64, "fs")

@@ -66,6 +66,10 @@ pub struct Terms {
     taken: HashMap<(Term, u32, u32), Term, Mixing>,
     /// What every question takes for granted of 32-bit terms, as signed numbers.
     ranges: BTreeMap<Term, (i64, i64)>,
+    /// Whether the operands of a float operation came sorted, the first time.
+    orders: BTreeMap<Term, bool>,
+    /// Those that came in both orders.
+    swapped: BTreeSet<Term>,
     fresh: u32,
 }
 
@@ -255,10 +259,34 @@ impl Terms {
     pub fn float(&mut self, op: Float, width: u32, args: &[Term]) -> Term {
         let name = format!("{}_{}_{}", op.name(), args.iter().map(|a| self.width(*a).to_string()).collect::<Vec<_>>().join("_"), width);
         let mut args = args.to_vec();
+        let sorted = args.is_sorted();
         if matches!(op, Float::Add | Float::Mul | Float::Eq | Float::Unordered) {
             args.sort_unstable();
         }
-        self.call(&name, width, args)
+        let result = self.call(&name, width, args);
+        // A sum or a product of two NaNs is the first of them: who wants to know which has to ask [`Self::mixes_orders`].
+        if matches!(op, Float::Add | Float::Mul) && *self.orders.entry(result).or_insert(sorted) != sorted {
+            self.swapped.insert(result);
+        }
+        result
+    }
+
+    /// True when a term is made of a float operation whose operands came in either order: if both are NaNs, the results differ.
+    pub fn mixes_orders(&self, t: Term) -> bool {
+        if self.swapped.is_empty() {
+            return false;
+        }
+        let mut seen = BTreeSet::new();
+        let mut work = vec![t];
+        while let Some(t) = work.pop() {
+            if self.swapped.contains(&t) {
+                return true;
+            }
+            if seen.insert(t) {
+                self.nodes[t.0 as usize].push_operands(&mut work);
+            }
+        }
+        false
     }
 
     /// A 64-bit sum as factors by atom and a constant.

@@ -160,6 +160,17 @@ pub enum FrameBase {
     Other,
 }
 
+/// How a function is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convention {
+    /// Its named parameters, in order, are all that is passed.
+    Plain,
+    /// The result is an aggregate, so that a hidden pointer may come first.
+    Aggregate,
+    /// More may be passed than is named.
+    Variadic,
+}
+
 /// A concrete function.
 #[derive(Clone, Debug)]
 pub struct Function {
@@ -177,6 +188,8 @@ pub struct Function {
     pub inlined: Vec<(String, Vec<(u64, u64)>)>,
     /// Index of its unit.
     pub unit: usize,
+    /// How it is called.
+    pub convention: Convention,
 }
 
 impl Function {
@@ -397,7 +410,10 @@ impl<'a> Walker<'_, 'a> {
                 let function = if ranges.is_empty() {
                     None
                 } else {
+                    let result = self.type_of(entry, 0);
+                    let aggregate = result.class == TypeClass::Other && result.size > 0;
                     info.functions.push(Function {
+                        convention: if aggregate { Convention::Aggregate } else { Convention::Plain },
                         name: name.clone(),
                         line: self.number(entry, gimli::DW_AT_decl_line, 0).unwrap_or(0),
                         ranges: ranges.clone(),
@@ -439,6 +455,11 @@ impl<'a> Walker<'_, 'a> {
                         }
                     }
                     None => {}
+                }
+            }
+            gimli::DW_TAG_unspecified_parameters => {
+                if let Some(function) = self.scopes.last().filter(|s| !s.inlined).and_then(|s| s.function) {
+                    info.functions[function].convention = Convention::Variadic;
                 }
             }
             gimli::DW_TAG_volatile_type => {
@@ -520,7 +541,8 @@ impl<'a> Walker<'_, 'a> {
                 };
                 Type { class, size, element: None }
             }
-            gimli::DW_TAG_pointer_type => {
+            // A reference is a pointer that a debugger follows by itself.
+            gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type | gimli::DW_TAG_rvalue_reference_type => {
                 let to = self.type_of(entry, depth);
                 Type { class: TypeClass::Pointer, size: 8, element: Some((to.class, to.size)) }
             }

@@ -17,6 +17,7 @@ pub mod given;
 pub mod html;
 pub mod inputs;
 pub mod mend;
+pub mod note;
 pub mod observe;
 pub mod producer;
 mod prove;

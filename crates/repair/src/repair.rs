@@ -4,6 +4,7 @@ use crate::debug::{DebugInfo, Function, TypeClass};
 use crate::given::{self, ProofFile};
 use crate::inputs;
 use crate::mend::{self, Stages, Trust};
+use crate::note;
 use crate::observe::Side;
 use crate::prove;
 use crate::report::{self, FunctionReport, Report};
@@ -143,11 +144,14 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
     let mut edits = Vec::new();
     let mut solver = (request.proofs == Proofs::On).then(|| Solver::find(request.solver.as_deref(), request.patience));
     for (function, same) in pairs {
-        let started = std::time::Instant::now();
         let (mut one, mut new) = match same {
             Ok(same) => {
                 let sides = ((&reference, &reference_info, same), (&optimized, &info, function));
-                let work = || repair_function(request, sides, &own, given.as_ref(), solver.as_mut());
+                let work = || {
+                    let (mut report, edits) = repair_function(request, sides, &own, given.as_ref(), solver.as_mut());
+                    report.seconds = thread_seconds() + report.solver_seconds;
+                    (report, edits)
+                };
                 contained(work).unwrap_or_else(|reason| (unrepaired(function, reason), Vec::new()))
             }
             Err(reason) => (unrepaired(function, reason), Vec::new()),
@@ -155,12 +159,11 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
         if one.reason.is_none() && one.runs == 0 {
             one.reason.clone_from(&failure);
         }
-        one.seconds = started.elapsed().as_secs_f64();
         progress(&one);
         report.functions.push(one);
         edits.append(&mut new);
     }
-    let bytes = rewrite::rewrite(&optimized, &edits)?;
+    let bytes = note::attach(rewrite::rewrite(&optimized, &edits)?, optimized.kind, &report);
     report.size_after = bytes.len() as u64;
     Ok(Outcome { bytes, report, edits })
 }
@@ -197,6 +200,13 @@ fn contained<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
             format!("an internal error, please report it: {}", said.unwrap_or_default())
         })
     })
+}
+
+/// CPU seconds of the calling thread, which works on one function: the first number that the scheduler gives, in nanoseconds.
+fn thread_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let spent: u64 = text.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0);
+    Duration::from_nanos(spent).as_secs_f64()
 }
 
 /// Stack of the thread that works on one function.

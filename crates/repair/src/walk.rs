@@ -1,6 +1,6 @@
 //! Walks of the symbolic machine from one cut point to the next, over all paths at once.
 
-use crate::debug::{DebugInfo, TypeClass, VariableKind};
+use crate::debug::{Convention, DebugInfo, TypeClass, VariableKind};
 use crate::flow::Graph;
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::algebra::{Machine, Place, RSP};
@@ -67,7 +67,7 @@ impl<'a> Ground<'a> {
             }
         }
         let cuts = graph.loops.iter().map(|l| l.head).chain([entry]).collect();
-        let functions = info.functions.iter().map(|f| (f.entry(), Callee { name: f.name.clone(), arguments: arguments(f) })).collect();
+        let functions = info.functions.iter().map(|f| (f.entry(), Callee { name: identity(info, f), arguments: arguments(f) })).collect();
         Self { code, ranks: graph.ranks(entry), cuts, callees, functions }
     }
 
@@ -100,6 +100,13 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// What tells a function of the program from all others in both builds: two units may have one of the same name each, and what is
+/// imported may be called so too.
+fn identity(info: &DebugInfo, function: &crate::debug::Function) -> String {
+    let unit = info.units.get(function.unit).map_or("", |u| u.name.rsplit('/').next().unwrap_or(""));
+    format!("{} at {unit} {}", function.name, function.line)
+}
+
 /// True when a format of `printf` has a conversion that stores.
 fn stores(format: &[u8]) -> bool {
     let mut conversion = false;
@@ -114,8 +121,12 @@ fn stores(format: &[u8]) -> bool {
     false
 }
 
-/// How a function's parameters are passed; `None` when one is passed in memory or in several registers.
+/// How a function's parameters are passed; `None` when one is passed in memory or in several registers, or when more is passed
+/// than the parameters that have a name.
 fn arguments(function: &crate::debug::Function) -> Option<Vec<Argument>> {
+    if function.convention != Convention::Plain {
+        return None;
+    }
     let parameters = function.variables.iter().filter(|v| v.kind == VariableKind::Parameter && !v.inlined && v.function == function.name);
     parameters
         .map(|v| match (v.ty.class, v.ty.size) {

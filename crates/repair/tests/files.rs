@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use trueline_machine::image::Image;
 use trueline_repair::debug::DebugInfo;
 use trueline_repair::mend::Trust;
+use trueline_repair::note::{self, Worth};
 use trueline_repair::repair::{Outcome, Proofs, Request, repair};
 use trueline_repair::{rewrite, written};
-use trueline_toolchain::{Limits, Scratch, find_compiler};
+use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};
 
 const SOURCE: &str = "int X[512], Y[512], val = 3;
 void add(void) {
@@ -115,4 +116,44 @@ proptest! {
             let _ = rewrite::rewrite(&image, &[]);
         }
     }
+}
+
+#[test]
+fn a_debugger_says_which_values_were_proved() {
+    let scratch = Scratch::new().unwrap();
+    let source = format!("{SOURCE}int main(void) {{ add(); return X[3]; }}\n");
+    let path = scratch.write("main.c", source).unwrap();
+    let (Ok(compiler), Ok(gdb)) = (find_compiler("gcc-12"), find_tool(ToolKind::Gdb, None)) else {
+        eprintln!("skipped: no gcc-12 or no gdb");
+        return;
+    };
+    let build = |level: &str, name: &str| {
+        let output = scratch.join(name);
+        let outcome = compiler.job().args([level, "-g", "-fno-inline"]).arg(&path).arg("-o").arg(&output).run().unwrap();
+        assert!(outcome.success(), "{}", outcome.stderr_text());
+        output
+    };
+    let (binary, reference) = (build("-O2", "optimized"), build("-O0", "reference"));
+    let request = Request { trust: Trust::Validated, ..Request::new(&binary, &reference) };
+    let outcome = repair(&request, &mut |_| {}).unwrap();
+    let output = scratch.join("repaired");
+    written::write(&binary, &output, &outcome.bytes).unwrap();
+    let noted = note::read(&Image::open(&output).unwrap()).unwrap();
+    let first = noted.iter().find(|n| n.2 == "i" && n.4 == Worth::Proved).expect("something of `i` is proved");
+    assert_eq!(noted.len(), outcome.report.functions.iter().map(|f| f.locations.len()).sum::<usize>());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("debuggers/trueline_locations.py");
+    // The process lies elsewhere than the file says: the command has to take that into account.
+    let entry = outcome.report.functions.iter().find(|f| f.name == "add").unwrap().address;
+    let place = format!("break *((char *)&add + {})", first.0 - entry);
+    let outcome = gdb
+        .job()
+        .args(["-nx", "-nh", "-batch", "-ex", &format!("source {}", script.display()), "-ex", "start", "-ex", &place])
+        .args(["-ex", "continue", "-ex", "trueline i", "-ex", "trueline nothing"])
+        .arg(&output)
+        .limits(Limits::seconds(120))
+        .run()
+        .unwrap();
+    let said = outcome.stdout_text();
+    assert!(said.contains("i (line 3): proved"), "{said}{}", outcome.stderr_text());
+    assert!(said.contains("the compiler's own location"), "{said}");
 }

@@ -225,3 +225,60 @@ int main(void) { for (int i = 3; i < 40; i += 2) f(i * 3, i); return out[1] & 1;
         }
     }
 }
+
+#[test]
+fn a_number_as_wide_as_an_address_does_not_make_a_pointer_somebody_elses() {
+    let source = "int out; static char other[8]; static char *kept;
+__attribute__((noinline)) static void keep(char *p, int k) { kept = k == 0x12345 ? p : other; }
+__attribute__((noinline)) void f(long at, int k) {
+  char own = (char)k;
+  keep(&own, k);
+  own = 1;
+  kept[at] = (char)k;
+  int t = own;
+  out = t;
+}
+int main(void) { f(0, 2); f(1, 3); return out & 1; }\n";
+    never_proved(source, "t", &["1"]);
+}
+
+#[test]
+fn which_of_two_nans_a_sum_gives_is_not_shown_as_proved() {
+    let source = "double out[2];
+__attribute__((noinline)) void f(double a, double b) {
+  double s = a + b;
+  out[0] = s;
+  double t = b + a;
+  out[1] = t;
+  out[0] = t * 2;
+}
+int main(void) { f(1.5, 2.0); f(3.0, 4.25); return out[1] > 9; }\n";
+    for (build, f) in repaired(source) {
+        let proved = f.locations.iter().filter(|l| l.label == Label::Proved && l.variable == "t");
+        assert_eq!(proved.count(), 0, "{build}: the compiler made one sum of both");
+    }
+}
+
+#[test]
+fn loops_over_globals_at_fixed_addresses_are_followed() {
+    let source = "int in[96], out[96]; int bias = 3;
+__attribute__((noinline)) void f(int n) {
+  int i;
+  for (i = 0; i < n; i++)
+    out[i] = in[i] * bias;
+}
+int main(void) { f(40); f(77); return out[1] & 1; }\n";
+    let mut builds = 0;
+    for cc in COMPILERS {
+        let scratch = Scratch::new().unwrap();
+        let fixed = |level| [level, "-g", "-w", "-no-pie", "-fno-pie"];
+        let reference = build(&scratch, cc, source, &fixed("-O0"), "reference");
+        let (Some(reference), Some(binary)) = (reference, build(&scratch, cc, source, &fixed("-O1"), "optimized")) else { continue };
+        let request = Request { functions: vec!["f".to_owned()], trust: Trust::Validated, ..Request::new(&binary, &reference) };
+        let outcome = repair(&request, &mut |_| {}).unwrap();
+        let f = &outcome.report.functions[0];
+        builds += 1;
+        assert!(f.unproved.is_none() && f.invariants.len() > 1, "{cc}: {f:?}");
+    }
+    assert!(builds > 0 || !trueline_toolchain::find_compiler("gcc").is_ok());
+}

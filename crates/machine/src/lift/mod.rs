@@ -245,7 +245,7 @@ impl<M: Machine> Lifter<'_, M> {
         }
         let mut sum = match i.memory_base() {
             Register::None if i.memory_index() == Register::None => self.m.link_address(displacement),
-            Register::None => self.k(64, u128::from(displacement)),
+            Register::None => self.m.absolute(64, displacement),
             base => {
                 let base = self.register(base)?;
                 if self.m.width(&base) != 64 {
@@ -254,7 +254,7 @@ impl<M: Machine> Lifter<'_, M> {
                 if displacement == 0 {
                     base
                 } else {
-                    let d = self.k(64, u128::from(displacement));
+                    let d = self.m.absolute(64, displacement);
                     self.bin(Bin::Add, &base, &d)
                 }
             }
@@ -309,14 +309,15 @@ impl<M: Machine> Lifter<'_, M> {
                 let address = self.address()?;
                 Ok(self.m.load(&address, bits / 8)?)
             }
+            // An address in 32 bits is moved to a register; what is stored in 32 bits is a number.
+            OpKind::Immediate32 if is_move_to_register(self.i) => Ok(self.m.absolute(32, self.i.immediate(index))),
+            OpKind::Immediate32to64 | OpKind::Immediate64 => Ok(self.m.absolute(64, self.i.immediate(index))),
             OpKind::Immediate8
             | OpKind::Immediate16
             | OpKind::Immediate32
-            | OpKind::Immediate64
             | OpKind::Immediate8to16
             | OpKind::Immediate8to32
-            | OpKind::Immediate8to64
-            | OpKind::Immediate32to64 => {
+            | OpKind::Immediate8to64 => {
                 let width = self.operand_width(index);
                 Ok(self.k(width, u128::from(self.i.immediate(index))))
             }
@@ -344,4 +345,9 @@ impl<M: Machine> Lifter<'_, M> {
             _ => Err(self.unsupported()),
         }
     }
+}
+
+/// True for a move to a register.
+fn is_move_to_register(i: &Instruction) -> bool {
+    i.mnemonic() == Mnemonic::Mov && i.op0_kind() == OpKind::Register
 }

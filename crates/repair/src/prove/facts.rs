@@ -5,7 +5,7 @@ use super::held::{self, Address};
 use crate::debug::TypeClass;
 use crate::fit::{self, Preference};
 use crate::relation::{Affine, Relation, Source, State};
-use iced_x86::{Mnemonic, OpKind};
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 use std::collections::BTreeSet;
 use trueline_machine::algebra::{Bin, Machine, Place, RSP};
 use trueline_machine::lift::gpr_slice;
@@ -56,8 +56,25 @@ pub enum Fact {
     Counted(usize, u8, Vec<u32>),
     /// The low bytes of a register are what lies in memory at an address that follows other registers.
     Held(Place, Address, u32),
+    /// A variable is in every lane of a vector register.
+    Splat(usize, u8),
+    /// A register is a pointer variable, a multiple of an integer variable and a number together.
+    Offset(u8, Offset),
     /// A condition that was tested on the way here, of variables that have not changed since.
     Kept(Shape),
+}
+
+/// Where a register stands from a pointer variable: what pointers that move with a loop are, when the variable itself is not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offset {
+    /// The pointer variable.
+    pub pointer: usize,
+    /// The integer variable.
+    pub index: usize,
+    /// What one of it is in bytes.
+    pub scale: i64,
+    /// Bytes more.
+    pub constant: i64,
 }
 
 /// How a value from memory fills a register.
@@ -101,6 +118,7 @@ impl Prover<'_, '_> {
         let study = self.study;
         let mut facts = Vec::new();
         let mut numbers: Vec<(usize, Vec<i128>)> = Vec::new();
+        let mut pointers: Vec<(usize, Vec<u64>)> = Vec::new();
         for (slot, s) in study.slots.iter().enumerate().filter(|(_, s)| s.key.function == study.reference.function.name) {
             let ty = crate::debug::Type { class: s.class, size: s.size, element: None };
             let evidence = study.head_evidence(pc, slot);
@@ -110,6 +128,9 @@ impl Prover<'_, '_> {
             let samples = study.samples(&evidence);
             for relation in fit::fit(&samples, ty, Preference::Registers) {
                 facts.push(Fact::Related(slot, relation));
+            }
+            if s.class == TypeClass::Pointer {
+                pointers.push((slot, evidence.targets.iter().map(|t| t.1.first).collect()));
             }
             if s.class == TypeClass::Float || s.class == TypeClass::Pointer {
                 continue;
@@ -148,6 +169,7 @@ impl Prover<'_, '_> {
             }
         }
         facts.extend(partly.iter().filter_map(|n| Some(Fact::Small(*n, states.iter().map(|s| s.gpr[*n as usize]).max()?))));
+        facts.extend(self.splats(pc, &states));
         let counting = self.counting(pc, &states);
         // A register that counts is no sum in the making.
         let counted = |slot: &usize| counting.iter().any(|f| matches!(f, Fact::Counted(s, ..) if s == slot));
@@ -155,6 +177,7 @@ impl Prover<'_, '_> {
         facts.extend(counting.clone());
         let limits = self.limits(pc, &facts, &numbers, &states);
         facts.extend(limits);
+        facts.extend(offsets(&pointers, &numbers, &states));
         for n in (0..16u8).filter(|n| *n != RSP) {
             let values: BTreeSet<u64> = states.iter().map(|s| s.gpr[n as usize]).collect();
             let moved: BTreeSet<u64> = states.iter().map(|s| s.gpr[n as usize].wrapping_sub(s.bias)).collect();
@@ -176,7 +199,7 @@ impl Prover<'_, '_> {
         let globals: BTreeSet<(u64, u32)> = graph
             .instructions
             .values()
-            .filter(|i| i.is_ip_rel_memory_operand() && i.mnemonic() != Mnemonic::Lea)
+            .filter(|i| is_fixed_operand(i) && i.mnemonic() != Mnemonic::Lea)
             .map(|i| (i.memory_displacement64(), i.memory_size().size() as u32))
             .filter(|(_, bytes)| matches!(bytes, 1 | 2 | 4 | 8))
             .take(MAX_GLOBALS)
@@ -309,6 +332,9 @@ impl Prover<'_, '_> {
             Relation::Vector(n) => {
                 let x = o.get(Place::Xmm(*n));
                 let low = o.terms.extract(x, 0, size as u32 * 8);
+                if o.terms.mixes_orders(low) || o.terms.mixes_orders(value) {
+                    return o.terms.constant(1, 0);
+                }
                 equal(&mut o.terms, low, value)
             }
             Relation::Bits(bits) => {
@@ -338,11 +364,12 @@ impl Prover<'_, '_> {
             r.frame_value(s.offset, s.size as u32)
         };
         let slots: Vec<usize> = match fact {
-            Fact::Related(s, _) | Fact::Congruent(s, ..) | Fact::AtLeast(s, _) | Fact::AtMost(s, _) => vec![*s],
+            Fact::Related(s, _) | Fact::Splat(s, _) | Fact::Congruent(s, ..) | Fact::AtLeast(s, _) | Fact::AtMost(s, _) => vec![*s],
             Fact::Below(s, _) | Fact::Within(_, s) | Fact::Near(_, s, _) | Fact::Lanes(s, ..) | Fact::Counted(s, ..) => {
                 vec![*s]
             }
             Fact::Less(a, b) | Fact::NotMore(a, b) => vec![*a, *b],
+            Fact::Offset(_, offset) => vec![offset.pointer, offset.index],
             Fact::Fixed(..)
             | Fact::FixedVector(..)
             | Fact::Aligned(..)
@@ -433,9 +460,15 @@ impl Prover<'_, '_> {
                 let value = self.filled(o, *place, *address, *bytes, *spread);
                 equal(&mut o.terms, held, value)
             }
+            Fact::Splat(_, n) => held::is_splat(o, *n, pairs[0].0),
             Fact::Counted(_, n, offsets) => held::is_counted(o, *n, pairs[0].0, offsets),
             Fact::Held(place, address, bytes) => held::is_held(o, *place, address, *bytes),
             Fact::Kept(shape) => self.is_kept(o, r, shape),
+            Fact::Offset(n, offset) => {
+                let x = o.get(Place::Gpr(*n));
+                let sum = offset.sum(o, pairs[0].1, pairs[1].1);
+                equal(&mut o.terms, x, sum)
+            }
             Fact::Less(..) => o.terms.bin(Bin::Slt, pairs[0].1, pairs[1].1),
             Fact::NotMore(..) => {
                 let less = o.terms.bin(Bin::Slt, pairs[1].1, pairs[0].1);
@@ -465,12 +498,65 @@ impl Prover<'_, '_> {
             }
             Fact::Loaded(place, address, bytes, spread) => format!("{place:?} = {bytes} bytes at {address:#x} ({spread:?})"),
             Fact::Kept(shape) => format!("still {shape:?}"),
+            Fact::Offset(n, o) => {
+                let (register, pointer, index) = (trueline_machine::algebra::GPR_NAMES[*n as usize], name(&o.pointer), name(&o.index));
+                format!("{register} = {pointer} + {}·{index} + {:#x}", o.scale, o.constant)
+            }
+            Fact::Splat(s, n) => format!("every lane of xmm{n} = {}", name(s)),
             Fact::Counted(s, n, offsets) => format!("the lanes of xmm{n} = {} + {offsets:?}", name(s)),
             Fact::Held(place, address, bytes) => format!("{place:?} = {bytes} bytes at {address}"),
             Fact::Small(n, k) => format!("{} <= {k:#x}", trueline_machine::algebra::GPR_NAMES[*n as usize]),
             Fact::Aligned(a, bits, rest) => format!("{}·({a}) ≡ {rest} mod {}", a.divisor, 1u64 << bits),
         }
     }
+}
+
+/// True for an access to one address that the code names.
+fn is_fixed_operand(i: &Instruction) -> bool {
+    let absolute = i.memory_base() == Register::None && i.memory_index() == Register::None && i.memory_segment() == Register::DS;
+    i.is_ip_rel_memory_operand() || (absolute && i.op_kinds().any(|k| k == OpKind::Memory))
+}
+
+impl Offset {
+    /// The sum that it stands for.
+    pub fn sum(&self, o: &mut Symbolic, pointer: Term, index: Term) -> Term {
+        let (scale, constant) =
+            (o.terms.constant(64, u128::from(self.scale as u64)), o.terms.constant(64, u128::from(self.constant as u64)));
+        let part = o.terms.bin(Bin::Mul, index, scale);
+        let sum = o.terms.bin(Bin::Add, pointer, part);
+        o.terms.bin(Bin::Add, sum, constant)
+    }
+}
+
+/// Most bytes that one of an index stands for, and that an offset is from its pointer.
+const MAX_SCALE: i128 = 4096;
+const MAX_OFFSET: i128 = 1 << 20;
+
+/// Registers that stand somewhere from a pointer variable in every run, as far as an integer variable says. The scale comes from two
+/// samples, and all others have to agree.
+fn offsets(pointers: &[(usize, Vec<u64>)], numbers: &[(usize, Vec<i128>)], states: &[&State]) -> Vec<Fact> {
+    let mut found = Vec::new();
+    for n in (0..16u8).filter(|n| *n != RSP) {
+        for (pointer, from) in pointers.iter().filter(|(_, v)| v.len() == states.len()) {
+            let distances: Vec<i128> =
+                states.iter().zip(from).map(|(s, p)| i128::from(s.gpr[n as usize].wrapping_sub(*p) as i64)).collect();
+            let Some(other) = distances.iter().position(|d| *d != distances[0]) else { continue };
+            for (index, values) in numbers.iter().filter(|(_, v)| v.len() == states.len()) {
+                let (step, steps) = (distances[other] - distances[0], values[other] - values[0]);
+                if steps == 0 || step % steps != 0 || (step / steps).abs() > MAX_SCALE {
+                    continue;
+                }
+                let scale = step / steps;
+                let rest = |(d, v): (&i128, &i128)| d - v * scale;
+                let constant = rest((&distances[0], &values[0]));
+                if constant.abs() < MAX_OFFSET && distances.iter().zip(values).map(rest).all(|r| r == constant) {
+                    found
+                        .push(Fact::Offset(n, Offset { pointer: *pointer, index: *index, scale: scale as i64, constant: constant as i64 }));
+                }
+            }
+        }
+    }
+    found
 }
 
 fn gcd(a: u128, b: u128) -> u128 {

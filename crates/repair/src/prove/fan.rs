@@ -4,7 +4,7 @@ use super::facts::{self, Fact, Reduction};
 use super::{Node, Prover};
 use crate::debug::TypeClass;
 use crate::observe::Place as Line;
-use crate::relation::{Relation, Source};
+use crate::relation::{Affine, Relation, Source};
 use crate::study::Study;
 use crate::walk::{self, Arrival};
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +98,10 @@ impl Prover<'_, '_> {
             for n in [7u8, 6, 2, 1, 8, 9] {
                 let arg = o.terms.var(64, &format!("arg{n}"));
                 let own = if self.shared.contains(&Place::Gpr(n)) { arg } else { o.terms.var(64, &format!("own{n}")) };
-                foreign.extend([arg, own]);
+                // The optimizer may pass something else in a register that the source has no claim on.
+                if self.pointers.contains(&n) {
+                    foreign.insert(arg);
+                }
                 o.places.insert(Place::Gpr(n), own);
                 r.places.insert(Place::Gpr(n), arg);
             }
@@ -115,6 +118,7 @@ impl Prover<'_, '_> {
         self.assume_ranges(node, &mut o.terms, &mut r);
         self.define_fixed(node, &mut o, &mut r);
         self.define_counted(node, &mut o, &mut r);
+        self.define_splats(node, &mut o, &mut r);
         for fact in &node.facts {
             match fact {
                 Fact::Fixed(n, biased, k) if !o.places.contains_key(&Place::Gpr(*n)) => {
@@ -189,6 +193,16 @@ impl Prover<'_, '_> {
                     o.places.insert(Place::Xmm(*n), full);
                 }
                 _ => {}
+            }
+        }
+        for fact in &node.facts {
+            let Fact::Offset(n, offset) = fact else { continue };
+            if !o.places.contains_key(&Place::Gpr(*n)) {
+                std::mem::swap(&mut o.terms, &mut r.terms);
+                let (pointer, index) = (self.wide(&mut r, offset.pointer), self.wide(&mut r, offset.index));
+                std::mem::swap(&mut o.terms, &mut r.terms);
+                let value = offset.sum(&mut o, pointer, index);
+                o.places.insert(Place::Gpr(*n), value);
             }
         }
         for fact in &node.facts {
@@ -271,6 +285,16 @@ impl Prover<'_, '_> {
         for fact in &node.facts {
             let (slot, low, high) = match fact {
                 Fact::AtLeast(slot, k) => (*slot, *k, i64::from(i32::MAX)),
+                Fact::Congruent(slot, modulus, residue) if modulus.is_power_of_two() => {
+                    // Of the numbers below another one the largest that leaves this rest.
+                    let less = node.facts.iter().any(|f| matches!(f, Fact::Less(a, b) if a == slot && is_int(*b)));
+                    let most = i64::from(i32::MAX) - i64::from(less);
+                    (*slot, i64::from(i32::MIN), most - (most - *residue as i64).rem_euclid(*modulus as i64))
+                }
+                Fact::Below(slot, form) if is_int(*slot) => match room(node, *slot, form, &is_int) {
+                    Some(room) => (*slot, i64::from(i32::MIN), i64::from(i32::MAX) - room),
+                    None => continue,
+                },
                 Fact::AtMost(slot, k) => (*slot, i64::from(i32::MIN), *k),
                 Fact::Less(slot, other) if is_int(*other) => (*slot, i64::from(i32::MIN), i64::from(i32::MAX) - 1),
                 _ => continue,
@@ -482,6 +506,28 @@ impl Prover<'_, '_> {
         }
         sources
     }
+}
+
+/// How far below the largest number a counter stays that is less than a limit which is at most another counter, when both move in
+/// steps: it is a whole step below. The limit is `form`, in units of the counter's divisor.
+fn room(node: &Node, slot: usize, form: &Affine, is_int: &dyn Fn(usize) -> bool) -> Option<i64> {
+    let divisor = Some(form.divisor).filter(|d| (1..=1 << 16).contains(d))?;
+    node.facts.iter().find(|f| matches!(f, Fact::Within(limit, other) if limit == form && is_int(*other)))?;
+    let step = |f: &Fact| match f {
+        Fact::Congruent(s, modulus, residue) if *s == slot && modulus.is_power_of_two() => Some((*modulus as i64, *residue as i64)),
+        _ => None,
+    };
+    let rest = |f: &Fact| match f {
+        Fact::Aligned(limit, bits, rest) if limit == form => Some((*bits, *rest as i64)),
+        _ => None,
+    };
+    let found = node.facts.iter().find_map(step).zip(node.facts.iter().find_map(rest));
+    let Some(((modulus, residue), (bits, rest))) = found else { return Some(1) };
+    let bits = bits.min((modulus * divisor).trailing_zeros());
+    // limit - counter·divisor is positive, and this much modulo 2^bits.
+    let apart = (rest - residue * divisor).rem_euclid(1 << bits);
+    let least = if apart == 0 { 1 << bits } else { apart };
+    Some((least + divisor - 1) / divisor)
 }
 
 /// The distance from a register to the canonical frame address at a PC, when it was the same in every run. What is guessed

@@ -66,6 +66,22 @@ pub fn is_counted(o: &mut Symbolic, register: u8, value: Term, offsets: &[u32]) 
     o.terms.conjunction(&parts)
 }
 
+/// The claim that a variable is in every lane of a vector register.
+pub fn is_splat(o: &mut Symbolic, register: u8, value: Term) -> Term {
+    let held = o.get(Place::Xmm(register));
+    if o.terms.mixes_orders(held) || o.terms.mixes_orders(value) {
+        return o.terms.constant(1, 0);
+    }
+    let whole = splat(&mut o.terms, value);
+    equal(&mut o.terms, held, whole)
+}
+
+/// A vector with a value in every lane.
+fn splat(terms: &mut Terms, value: Term) -> Term {
+    let lanes = 128 / terms.width(value);
+    (1..lanes).fold(value, |low, _| terms.concat(value, low))
+}
+
 /// Registers that hold on arrival what was stored or loaded on the way, by the register that the address follows.
 pub fn held(machine: &mut Symbolic) -> Vec<Fact> {
     let mut found: Vec<Fact> = Vec::new();
@@ -191,6 +207,36 @@ impl Prover<'_, '_> {
             }
         }
         found
+    }
+
+    /// Vector registers that have a variable in every lane in every run: what the optimizer spreads once for the whole loop.
+    pub fn splats(&self, pc: u64, states: &[&State]) -> Vec<Fact> {
+        let study = self.study;
+        let mut found = Vec::new();
+        for (slot, s) in study.slots.iter().enumerate().filter(|(_, s)| s.key.function == study.reference.function.name) {
+            let evidence = study.head_evidence(pc, slot);
+            if evidence.targets.len() != states.len() || states.is_empty() {
+                continue;
+            }
+            let spread = |bits: u64| (0..16 / s.size).fold(0u128, |all, _| all << (8 * s.size % 128) | u128::from(bits));
+            let holds = |n: &u8| states.iter().zip(&evidence.targets).all(|(state, t)| state.xmm[*n as usize] == spread(t.1.first));
+            found.extend((0..16u8).filter(holds).map(|n| Fact::Splat(slot, n)));
+        }
+        found
+    }
+
+    /// Puts in what vector registers are that have a variable in every lane.
+    pub fn define_splats(&self, node: &Node, o: &mut Symbolic, r: &mut Symbolic) {
+        for fact in &node.facts {
+            let Fact::Splat(slot, n) = fact else { continue };
+            if o.places.contains_key(&Place::Xmm(*n)) {
+                continue;
+            }
+            let s = &self.study.slots[*slot];
+            let value = walk::with(&mut o.terms, r, |r| r.frame_value(s.offset, s.size as u32));
+            let whole = splat(&mut o.terms, value);
+            o.places.insert(Place::Xmm(*n), whole);
+        }
     }
 
     /// Puts in what variables are that have a fixed value at a node, so that both builds' addresses look alike.

@@ -1,16 +1,16 @@
 //! What the prover knows of both builds' address spaces.
 
 use super::exposure;
-use crate::debug::{FrameBase, TypeClass, Variable, VariableKind, frame_offset};
-use crate::flow::{Entries, Graph};
+use crate::debug::{Convention, FrameBase, TypeClass, Variable, VariableKind, frame_offset};
+use crate::flow::Graph;
 use crate::inputs;
 use crate::observe::Side;
 use crate::study::Study;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueline_machine::algebra::{GPR_DWARF, Place};
-use trueline_machine::image::{Image, Symbol};
-use trueline_machine::symbolic::{ELSEWHERE, Exposure, JumpTable, Layout, Moves, Stability};
+use trueline_machine::image::{Image, ImageKind, Symbol};
+use trueline_machine::symbolic::{ELSEWHERE, Exposure, JumpTable, Layout, Linkage, Moves, Stability};
 
 /// The layouts of the reference and of the optimized build.
 pub fn layouts(study: &Study<'_>, exposure: Exposure) -> (Arc<Layout>, Arc<Layout>) {
@@ -24,6 +24,7 @@ pub fn layouts(study: &Study<'_>, exposure: Exposure) -> (Arc<Layout>, Arc<Layou
         moves.push((theirs, theirs + size, ours.wrapping_sub(theirs)));
     }
     moves.extend(same_constants(r.image, o.image));
+    let linkage = if o.image.kind == ImageKind::Fixed { Linkage::Fixed } else { Linkage::Movable };
     let mut constants = Vec::new();
     for (image, shift) in [(o.image, 0), (r.image, ELSEWHERE)] {
         for s in image.sections.iter().filter(|s| s.loaded && !s.writable && !s.code && !s.data.is_empty()) {
@@ -42,18 +43,25 @@ pub fn layouts(study: &Study<'_>, exposure: Exposure) -> (Arc<Layout>, Arc<Layou
         protected: Vec::new(),
         stability,
         tables: tables(&o.graph),
+        linkage,
+        own: Vec::new(),
     };
     let taken = exposure::of_reference(&r.graph);
     let exposure = if taken.as_ref().is_some_and(BTreeSet::is_empty) { Exposure::Private } else { Exposure::Exposed };
     let protected = taken.map(|taken| protected(r, &taken)).unwrap_or_default();
-    let reference = Layout { moves: Some(moves), constants, elements, granule, exposure, protected, stability, tables: tables(&r.graph) };
+    // The numbers in the optimized build's code are the addresses that both builds are taken to have.
+    let fixed = r.image.kind == ImageKind::Fixed;
+    let own =
+        if fixed { r.image.sections.iter().filter(|s| s.loaded).map(|s| (s.address, s.address + s.size)).collect() } else { Vec::new() };
+    let tables = tables(&r.graph);
+    let reference = Layout { moves: Some(moves), constants, elements, granule, exposure, protected, stability, tables, linkage, own };
     (Arc::new(reference), Arc::new(optimized))
 }
 
-/// The tables of distances that a function jumps by.
+/// The tables that a function jumps by.
 fn tables(graph: &Graph) -> Vec<JumpTable> {
-    let distances = graph.tables.iter().filter(|(_, t)| t.entries == Entries::Distances);
-    distances.map(|(address, t)| JumpTable { address: *address, targets: t.targets.clone() }).collect()
+    let all = graph.tables.iter();
+    all.map(|(address, t)| JumpTable { address: *address, width: t.entries.width() as u32, targets: t.targets.clone() }).collect()
 }
 
 /// Registers that hold the same argument in both builds: those in which the optimized build has a parameter when it is entered,
@@ -86,6 +94,28 @@ pub fn shared_arguments(study: &Study<'_>) -> BTreeSet<Place> {
         let register = u8::try_from(number).ok().and_then(|n| gimli::DW_OP_reg0.0.checked_add(n));
         if location.is_some_and(|l| Some(l.expression.as_slice()) == register.as_ref().map(std::slice::from_ref)) {
             found.insert(place);
+        }
+    }
+    found
+}
+
+/// Argument registers that hold a pointer when the function is entered. A number may be as wide as an address: added to a pointer it
+/// says nothing about where that points.
+pub fn pointer_arguments(study: &Study<'_>) -> BTreeSet<u8> {
+    let function = study.reference.function;
+    if function.convention == Convention::Aggregate {
+        return BTreeSet::new();
+    }
+    let mut integers = [7u8, 6, 2, 1, 8, 9].into_iter();
+    let mut found = BTreeSet::new();
+    for v in function.variables.iter().filter(|v| v.kind == VariableKind::Parameter && !v.inlined && v.function == function.name) {
+        match v.ty.class {
+            TypeClass::Signed | TypeClass::Unsigned if v.ty.size <= 8 => {
+                integers.next();
+            }
+            TypeClass::Pointer => found.extend(integers.next()),
+            TypeClass::Float => {}
+            _ => break,
         }
     }
     found

@@ -30,9 +30,10 @@ use trueline_machine::symbolic::{Layout, Symbolic, memory};
 use trueline_machine::term::{Term, Terms};
 
 /// What is taken for granted by every proof.
-pub const ASSUMPTIONS: [&str; 3] = [
+pub const ASSUMPTIONS: [&str; 4] = [
     "the -O0 build is what the source means",
     "no run has undefined behaviour",
+    "the program does not look into its NaNs: of two operands that are NaNs either one may be the result",
     "no other thread, signal handler or debugger changes the program's memory, and its code does not change",
 ];
 
@@ -92,6 +93,8 @@ struct Prover<'s, 'a> {
     layouts: (Arc<Layout>, Arc<Layout>),
     /// Registers that hold the same argument in both builds at the entry.
     shared: BTreeSet<Place>,
+    /// Registers that hold a pointer of the caller's at the entry.
+    pointers: BTreeSet<u8>,
     /// The source points.
     points: BTreeMap<u64, Line>,
 }
@@ -165,7 +168,16 @@ impl<'s, 'a> Prover<'s, 'a> {
         let theirs = Ground::new(&r.code, &r.graph, r.info, r.function.entry());
         let layouts = layout::layouts(study, own.exposure);
         let points = r.source_points();
-        let mut prover = Self { study, nodes, ours, theirs, layouts, shared: layout::shared_arguments(study), points };
+        let mut prover = Self {
+            study,
+            nodes,
+            ours,
+            theirs,
+            layouts,
+            shared: layout::shared_arguments(study),
+            pointers: layout::pointer_arguments(study),
+            points,
+        };
         for n in 1..prover.nodes.len() {
             prover.nodes[n].facts = prover.guess(prover.nodes[n].pc);
         }
