@@ -148,11 +148,11 @@ fn is_whole(text: &str) -> bool {
 fn separate(units: &[Unit], bodies: &mut [Body]) {
     for index in 1..units.len() {
         for name in &units[index].defined.local {
-            let others = units.iter().enumerate().filter(|(other, _)| *other != index);
+            let mut others = units.iter().enumerate().filter(|(other, _)| *other != index);
             let taken =
                 |(other, unit): (usize, &Unit)| unit.defined.global.contains(name) || other < index && unit.defined.local.contains(name);
             // A function of a header that is in the file once is one for all.
-            if others.map(taken).any(|t| t) && !declares(&bodies[index].dropped, name) {
+            if others.any(taken) && !declares(&bodies[index].dropped, name) {
                 bodies[index].text = renamed(&bodies[index].text, name, &format!("{name}_{}", index + 1));
             }
         }
@@ -232,13 +232,16 @@ fn kept_flags(args: &[String], root: &Path, directory: &Path) -> Vec<String> {
             kept.extend(words.next().filter(|dir| is_outside(dir)).map(|dir| format!("-I{dir}")));
         } else if let Some(dir) = word.strip_prefix("-I") {
             kept.extend(is_outside(dir).then(|| word.clone()));
-        } else if ["-std=", "-f", "-m", "-pthread"].iter().any(|p| word.starts_with(p)) && !is_about_output(word) {
-            kept.push(word.clone());
-        } else if word.starts_with("-D_") && !word.starts_with("-D_FORTIFY_SOURCE") {
+        } else if is_about_language(word) || word.starts_with("-D_") && !word.starts_with("-D_FORTIFY_SOURCE") {
             kept.push(word.clone());
         }
     }
     kept
+}
+
+/// Flags that say what the language and the machine are.
+fn is_about_language(flag: &str) -> bool {
+    ["-std=", "-f", "-m", "-pthread"].iter().any(|p| flag.starts_with(p)) && !is_about_output(flag)
 }
 
 /// Flags with which one file says nothing more: reports, colours, places of files.

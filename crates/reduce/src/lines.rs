@@ -47,7 +47,7 @@ impl Lines<'_> {
             let before = state.lines.len();
             let flow = match self.blocks(&mut state)? {
                 ControlFlow::Continue(()) => self.runs(&mut state)?,
-                stopped => stopped,
+                stopped @ ControlFlow::Break(()) => stopped,
             };
             if flow.is_break() || state.lines.len() == before {
                 let end = if flow.is_break() { ReduceEnd::Interrupted } else { ReduceEnd::Finished };

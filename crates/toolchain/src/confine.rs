@@ -346,16 +346,16 @@ mod tests {
 
     #[test]
     fn a_program_that_may_use_the_network_reaches_itself_and_nobody_else() {
-        let code = r#"
+        let code = r"
             struct sockaddr_in own = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) }, other = own;
             socklen_t length = sizeof own;
             int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
             if (bind(server, (void *)&own, length) || listen(server, 1) || getsockname(server, (void *)&own, &length)) return 1;
             if (connect(client, (void *)&own, length) || accept(server, 0, 0) < 0) return 2;
-            other.sin_addr.s_addr = htonl(0x01010101), other.sin_port = htons(53);
+            other.sin_addr.s_addr = htonl(0xc0000201), other.sin_port = htons(53);
             int away = socket(AF_INET, SOCK_DGRAM, 0);
             if (connect(away, (void *)&other, length) == 0) return 3;
-            return errno == ENETUNREACH ? 7 : 4;"#;
+            return errno == ENETUNREACH ? 7 : 4;";
         let (exit, _scratch) = attempt_with([Permission::Net].into_iter().collect(), code);
         assert_eq!(exit, Exit::Code(7));
     }

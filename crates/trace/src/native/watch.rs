@@ -214,9 +214,9 @@ impl Memory for View<'_> {
     fn read(&self, address: u64, buffer: &mut [u8]) -> bool {
         let is_data = self.windows.borrow().has_data_at(address);
         if is_data {
-            self.fill_all()
+            self.fill_all();
         } else {
-            self.fill()
+            self.fill();
         }
         let windows = self.windows.borrow();
         let after = windows.data.partition_point(|w| w.start <= address);
