@@ -67,7 +67,9 @@ impl Readers {
             options: CheckOptions { engine, policy, ..options.clone() },
             checker: OnceLock::new(),
         };
-        let others = all.into_iter().map(stepping).filter(|other| other.reader != screen).collect();
+        // A debugger is blamed for what the reading by its own rules does not show; rules of another release are not its own.
+        let misleads = |reader: Reader| !options.engine.is_predicted() && reader == Reader::Native(options.engine.policy());
+        let others = all.into_iter().map(stepping).filter(|other| other.reader != screen && !misleads(other.reader)).collect();
         Self { screen, others, debuggers: Debuggers::beside(screen) }
     }
 
@@ -195,4 +197,19 @@ fn is_told_by_steps(invariant: Invariant) -> bool {
 pub fn is_confirmed(readings: &[Reading], screen: EngineKind) -> bool {
     let mut debuggers = readings.iter().filter(|r| !matches!(r.reader, Reader::Native(_))).filter_map(|r| r.sees).peekable();
     screen != EngineKind::Native || debuggers.peek().is_none() || debuggers.any(|sees| sees)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_that_no_policy_predicts_is_not_held_against_one() {
+        let has = |engine: EngineKind, policy: Policy| {
+            let readers = Readers::beside(&CheckOptions { engine, ..CheckOptions::default() });
+            readers.others.iter().any(|other| other.reader == Reader::Native(policy))
+        };
+        assert!(has(EngineKind::Gdb, Policy::Gdb) && has(EngineKind::Numbered(Debugger::Gdb, 13), Policy::Gdb));
+        assert!(!has(EngineKind::Numbered(Debugger::Gdb, 18), Policy::Gdb) && has(EngineKind::Numbered(Debugger::Gdb, 18), Policy::Lldb));
+    }
 }

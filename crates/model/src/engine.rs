@@ -66,6 +66,11 @@ impl EngineKind {
         matches!(self, Self::Numbered(..)).then(|| self.to_string())
     }
 
+    /// Whether a policy is known to predict it: those of gdb and lldb follow gdb 13 and lldb 16, which plain names are taken for.
+    pub fn is_predicted(self) -> bool {
+        !matches!(self, Self::Numbered(..)) || matches!(self, Self::Numbered(Debugger::Gdb, 13) | Self::Numbered(Debugger::Lldb, 16))
+    }
+
     /// The policy that predicts it, whatever its release; gdb's for our own, which has no habits.
     pub fn policy(self) -> Policy {
         match self.debugger() {
@@ -158,9 +163,8 @@ impl JsonSchema for EngineKind {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Who did the tracing: our own engine, a debugger, or one release of it.",
-            "type": "string",
-            "pattern": "^(native|(gdb|lldb)(-[1-9][0-9]*)?)$"
+            "description": "Who did the tracing: `native`, `gdb`, `lldb`, or one release of a debugger, such as `gdb-18`.",
+            "type": "string"
         })
     }
 }

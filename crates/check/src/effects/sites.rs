@@ -163,8 +163,14 @@ fn visible(name: &str) -> Option<Arc<str>> {
     }
     let is_known = library::model(plain).is_some_and(|m| m.effect != Effect::Writes || plain.starts_with("mem") || plain.starts_with("st"));
     let is_built_in = ["mem", "str", "stp", "bcmp", "bcopy", "bzero", "llvm.", "__mem", "__str"].iter().any(|p| plain.starts_with(p));
-    let drop = is_known || is_built_in || ALLOCATES.contains(&plain) || is_mathematics(plain);
+    let drop = is_known || is_built_in || ALLOCATES.contains(&plain) || is_operator_new(plain) || is_mathematics(plain);
     (!drop && plain != "?").then(|| plain.into())
+}
+
+/// The allocating and deallocating operators of C++, which a compiler may leave out where a new-expression or a coroutine calls
+/// them.
+fn is_operator_new(name: &str) -> bool {
+    ["_Znw", "_Zna", "_Zdl", "_Zda"].iter().any(|operator| name.starts_with(operator))
 }
 
 /// The functions of the mathematical library and of the compilers' own arithmetic, in all their precisions.
@@ -227,4 +233,18 @@ fn stores(instruction: &Instruction, factory: &mut InstructionInfoFactory) -> bo
     let writes = |access| matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite);
     let in_frame = |base: Register, index: Register| base == Register::RSP || (base == Register::RBP && index == Register::None);
     factory.info(instruction).used_memory().iter().any(|m| writes(m.access()) && !in_frame(m.base(), m.index()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_compiler_may_leave_out_is_no_effect_and_what_prints_is_one() {
+        for may_go in ["malloc", "_Znwm@GLIBCXX_3.4", "_ZdaPvm", "memcpy", "__strcpy_chk", "sqrtf"] {
+            assert_eq!(visible(may_go), None, "{may_go}");
+        }
+        assert_eq!(visible("printf@GLIBC_2.2.5").as_deref(), Some("output"));
+        assert_eq!(visible("_ZNSolsEi").as_deref(), Some("_ZNSolsEi"));
+    }
 }

@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use trueline_ledger::{Answer, Entry, Family, Ledger, Recorded, Standing, State, Status, Tried, verify};
 use trueline_report::{LedgerLine, LedgerPage, LedgerRow, write_ledger};
-use trueline_toolchain::{Compiler, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers};
+use trueline_toolchain::{Compiler, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers, installed_debuggers};
 
 /// Follow known causes over the releases of compilers and debuggers: does each still show, and what does it look like?
 #[derive(clap::Args)]
@@ -27,7 +27,7 @@ enum Action {
         /// Compilers, separated by commas; every one that is found by default.
         #[arg(long, value_name = "CC", value_delimiter = ',')]
         cc: Vec<String>,
-        /// Debuggers for the entries about debuggers, by name or path, separated by commas; gdb and lldb by default.
+        /// Debuggers for the entries about debuggers, by name or path, separated by commas; every one that is found by default.
         #[arg(long, value_name = "DEBUGGER", value_delimiter = ',')]
         debugger: Vec<String>,
         /// Entries by name; all by default.
@@ -97,7 +97,7 @@ fn read(dir: &Path, only: &[String]) -> anyhow::Result<Vec<Entry>> {
 fn debuggers(names: &[String]) -> Result<Vec<Tool>, ToolError> {
     let kind_of = |name: &str| if name.rsplit('/').next().is_some_and(|n| n.contains("lldb")) { ToolKind::Lldb } else { ToolKind::Gdb };
     match names {
-        [] => Ok([ToolKind::Gdb, ToolKind::Lldb].into_iter().filter_map(|kind| find_tool(kind, None).ok()).collect()),
+        [] => Ok(installed_debuggers()),
         names => names.iter().map(|name| find_tool(kind_of(name), Some(name))).collect(),
     }
 }
