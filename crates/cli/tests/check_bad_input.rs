@@ -136,7 +136,10 @@ fn a_missing_compiler_or_debugger_names_its_package() {
     place.assert_refused(&place.check(&[file, "--cc", "clang-77"]), &["apt-get install clang-77"]);
     let nowhere = place.dir.path().join("nowhere");
     for (engine, package) in [("gdb", "apt-get install gdb"), ("lldb", "apt-get install lldb")] {
-        place.assert_refused(&place.check_with(&[file, "--engine", engine], &[("PATH", &nowhere), ("TRUELINE_TOOLCHAINS", &nowhere)]), &[package]);
+        place.assert_refused(
+            &place.check_with(&[file, "--engine", engine], &[("PATH", &nowhere), ("TRUELINE_TOOLCHAINS", &nowhere)]),
+            &[package],
+        );
     }
 }
 

@@ -119,10 +119,10 @@ pub fn judge_variables<'a>(history: &History<'a>, referents: &Referents, describ
     let in_place = ChangedInPlace::of(history);
     for (after, function) in history.run.after.iter().enumerate() {
         let Some(before) = history.run.before.iter().position(|f| f.at == function.at) else { continue };
-        let changed = changed_keys(history, described, &in_place, before, after);
+        let Keys { changed, recomputed } = Keys::of(history, described, &in_place, before, after);
         let decided = any_decided(&history.run.before[before], function);
         let declared = declared_keys(described, after);
-        if changed.is_empty() && !decided && declared.is_empty() {
+        if changed.is_empty() && recomputed.is_empty() && !decided && declared.is_empty() {
             continue;
         }
         let old_flow = Flow::of(&history.run.before[before]);
@@ -143,6 +143,9 @@ pub fn judge_variables<'a>(history: &History<'a>, referents: &Referents, describ
         };
         for keys in changed.values() {
             case.judge_variable(keys, &mut judged);
+        }
+        for (key, (_, new)) in recomputed.values().flatten() {
+            case.find_unequal(*key, new, &mut judged);
         }
         for keys in &declared {
             case.find_unwritten(keys, &mut judged);
@@ -168,42 +171,47 @@ fn declared_keys(described: &Described<'_>, after: usize) -> Vec<Changed> {
 /// The pieces of one variable that changed, with their descriptions on both sides.
 pub(super) type Changed = BTreeMap<VariableKey, (Vec<DefId>, Vec<DefId>)>;
 
-/// Variables whose descriptions are not what they were, by variable.
-fn changed_keys(
-    history: &History<'_>,
-    described: &Described<'_>,
-    in_place: &ChangedInPlace,
-    before: usize,
-    after: usize,
-) -> BTreeMap<(u64, Option<u32>), Changed> {
-    let mut all: BTreeMap<(u64, Option<u32>), Changed> = BTreeMap::new();
-    let group = |key: &VariableKey| (key.variable, key.inlined_at.map(|l| l.0));
-    for (side, defs, function) in [(Side::Before, &described.before, before), (Side::After, &described.after, after)] {
-        for ((_, key), ids) in defs.by_key.iter().filter(|((f, _), _)| *f == function) {
-            let entry = all.entry(group(key)).or_default().entry(*key).or_default();
-            match side {
-                Side::Before => entry.0.clone_from(ids),
-                Side::After => entry.1.clone_from(ids),
+/// The variables of a function that something can have gone wrong with, by variable.
+struct Keys {
+    /// Those whose descriptions are not what they were.
+    changed: BTreeMap<(u64, Option<u32>), Changed>,
+    /// Those whose descriptions stayed and name an instruction that computes something else now: what it computes is all that
+    /// can be wrong. A loop made of a recursion changes operands everywhere.
+    recomputed: BTreeMap<(u64, Option<u32>), Changed>,
+}
+
+impl Keys {
+    fn of(history: &History<'_>, described: &Described<'_>, in_place: &ChangedInPlace, before: usize, after: usize) -> Self {
+        let mut all: BTreeMap<(u64, Option<u32>), Changed> = BTreeMap::new();
+        let group = |key: &VariableKey| (key.variable, key.inlined_at.map(|l| l.0));
+        for (side, defs, function) in [(Side::Before, &described.before, before), (Side::After, &described.after, after)] {
+            for ((_, key), ids) in defs.by_key.iter().filter(|((f, _), _)| *f == function) {
+                let entry = all.entry(group(key)).or_default().entry(*key).or_default();
+                match side {
+                    Side::Before => entry.0.clone_from(ids),
+                    Side::After => entry.1.clone_from(ids),
+                }
             }
         }
+        let moved = |value: &ValueId| matches!(value, ValueId::Inst(id) if history.life(*id).moved.is_some());
+        let is_same = |(old, new): &(Vec<DefId>, Vec<DefId>)| {
+            old.len() == new.len()
+                && old.iter().zip(new).all(|(old, new)| {
+                    let (b, a) = (described.before.get(*old), described.after.get(*new));
+                    a.origin == Some(*old)
+                        && a.made.is_none()
+                        && a.values == b.values
+                        && a.record.expression == b.record.expression
+                        && history.block_after(a.place) == history.block_before(b.place)
+                        && !a.values.iter().any(moved)
+                })
+        };
+        let concerns = |id: &DefId| described.before.get(*id).values.iter().any(|value| in_place.concerns(history, *value));
+        // Where every piece is as it was only what the instructions compute can have gone wrong.
+        let (mut recomputed, changed): (BTreeMap<_, Changed>, _) = all.into_iter().partition(|(_, keys)| keys.values().all(is_same));
+        recomputed.retain(|_, keys| keys.values().any(|(old, _)| old.iter().any(concerns)));
+        Self { changed, recomputed }
     }
-    let moved = |value: &ValueId| matches!(value, ValueId::Inst(id) if history.life(*id).moved.is_some());
-    let is_same = |(old, new): &(Vec<DefId>, Vec<DefId>)| {
-        old.len() == new.len()
-            && old.iter().zip(new).all(|(old, new)| {
-                let (b, a) = (described.before.get(*old), described.after.get(*new));
-                a.origin == Some(*old)
-                    && a.made.is_none()
-                    && a.values == b.values
-                    && a.record.expression == b.record.expression
-                    && history.block_after(a.place) == history.block_before(b.place)
-                    && !a.values.iter().any(moved)
-                    && !b.values.iter().any(|value| in_place.concerns(history, *value))
-            })
-    };
-    // Where every piece is as it was nothing can have gone wrong with the variable.
-    all.retain(|_, keys| !keys.values().all(is_same));
-    all
 }
 
 /// One function on both sides of a pass.
