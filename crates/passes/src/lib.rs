@@ -8,7 +8,7 @@
 //! guide allows, [`report`] groups by the place in LLVM.
 //!
 //! Code generation works on another representation that the hooks do not see: [`machine`] reads LLVM's own text of it. So does
-//! [`gcc`] of a stock gcc's passes, as far as its dumps go.
+//! `gcc` of a stock gcc's passes, as far as its dumps go.
 //!
 //! Deliberately absent: changing LLVM or the IR.
 
