@@ -9,7 +9,7 @@
 //! family of edits leaves. Should it refuse that, the family is done again with the whole set at every step.
 
 use crate::candidates::{Family, TreeChange};
-use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, count_lines};
+use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, admit, count_lines};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -41,14 +41,7 @@ struct ReductionState {
 impl Builtin<'_> {
     /// Reduces. The program must be self-contained C (preprocessed), interesting and valid.
     pub fn reduce(&self, program: &Program) -> Result<Reduced, ReduceError> {
-        match self.interesting.judge(program)? {
-            Answer::Yes => {}
-            Answer::No => return Err(ReduceError::NotInteresting(String::new())),
-            Answer::Unjudged => return Err(ReduceError::NotInteresting(": it cannot be judged".to_owned())),
-        }
-        if let Some(reason) = self.validity.reject(program)? {
-            return Err(ReduceError::NotValid(reason));
-        }
+        admit(program, self.interesting, self.validity)?;
         trueline_ctree::parse(program).map_err(|e| ReduceError::Parse(e.to_string()))?;
         let original_lines = count_lines(&program.source);
         let mut state = ReductionState { program: program.clone(), sure: program.clone(), original_lines, judged: 1, seen: HashSet::new() };

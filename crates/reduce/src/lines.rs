@@ -4,7 +4,7 @@
 //! left. Then runs of lines in chunks of halving size. A candidate with braces that do not match costs nothing. Rounds repeat
 //! until one changes nothing. The judges say what is still a program that shows the fault; nothing is renamed or rewritten.
 
-use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, count_lines};
+use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, admit, count_lines};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use trueline_model::{Answer, Interesting, Program, Validity};
@@ -33,14 +33,7 @@ struct Cut(Vec<usize>);
 impl Lines<'_> {
     /// Reduces. The program must be interesting and valid.
     pub fn reduce(&self, program: &Program) -> Result<Reduced, ReduceError> {
-        match self.interesting.judge(program)? {
-            Answer::Yes => {}
-            Answer::No => return Err(ReduceError::NotInteresting(String::new())),
-            Answer::Unjudged => return Err(ReduceError::NotInteresting(": it cannot be judged".to_owned())),
-        }
-        if let Some(reason) = self.validity.reject(program)? {
-            return Err(ReduceError::NotValid(reason));
-        }
+        admit(program, self.interesting, self.validity)?;
         let lines = program.source.lines().map(str::to_owned).collect();
         let mut state = State { program, lines, from: count_lines(&program.source), judged: 1, seen: HashSet::new() };
         loop {
