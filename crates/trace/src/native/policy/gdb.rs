@@ -1,4 +1,4 @@
-//! gdb 13's `step`.
+//! gdb's `step`: that of gdb 13, and where the module is read as gdb 16 or later does, theirs.
 //!
 //! A step ends at the start of another line's statement in the same frame, at a function entered (after its
 //! prologue), or at an inlined call. Arriving in the middle of a line, as returns do, only moves the range being
@@ -61,7 +61,7 @@ impl<'m> GdbStepper<'m> {
             return Rc::clone(place);
         }
         let inlined = super::inlined_at(self.module, pc);
-        let hidden = inlined.iter().take_while(|&&b| self.module.block(b).entry() == pc || self.starts_at(pc, b)).count();
+        let hidden = inlined.iter().take_while(|&&b| self.module.entry_of(b) == pc || self.starts_at(pc, b)).count();
         let place = Rc::new(Place { sal: self.lines.at(pc), inlined, hidden });
         self.places.insert(pc, Rc::clone(&place));
         place
@@ -75,6 +75,16 @@ impl<'m> GdbStepper<'m> {
             return false;
         }
         self.module.block_at(pc - 1).is_none_or(|before| !self.module.is_within(before, block))
+    }
+
+    /// gdb 16 and later: when a step that began in an inlined call comes to another range of it, the calls that were under way
+    /// are not hidden again. How many stay hidden.
+    fn still_hidden(&self, stack: StackId, place: &Place) -> usize {
+        let stepped = self.frame.and_then(|f| f.inlined).filter(|_| self.stack == Some(stack));
+        let (Some(_), Some(inlined)) = (&self.module.gdb_blocks, stepped) else { return place.hidden };
+        // The frame is known by the entry of its call: what is under way is what holds that address.
+        let Some(before) = self.module.block_at(self.module.entry_of(inlined)) else { return place.hidden };
+        place.inlined.iter().take(place.hidden).take_while(|&&b| !self.module.is_within(before, b)).count()
     }
 
     fn frame_id(stack: StackId, place: &Place, hidden: usize) -> FrameId {
@@ -179,7 +189,7 @@ impl Stepper for GdbStepper<'_> {
             return Verdict::Run;
         }
         let Some(mut sal) = place.sal else { return Verdict::Run };
-        let hidden = place.hidden;
+        let hidden = self.still_hidden(position.stack, &place);
         let visible = Self::frame_id(position.stack, &place, hidden);
         if Some(visible) == self.frame && hidden > 0 {
             let call = call_line(self.module, place.inlined[hidden - 1]);
