@@ -4,7 +4,6 @@
 //! that address. gdb 18 gives every empty range of an inlined call one byte: gcc writes such ranges where statements of the
 //! call have lines but no code, and enters calls there. By the standard an empty range holds nothing.
 
-use std::cmp::Reverse;
 use trueline_dwarf::{BlockId, Module};
 use trueline_model::Policy;
 
@@ -58,23 +57,10 @@ impl GdbBlocks {
         self.entries[block.0 as usize]
     }
 
-    /// The innermost block at an address, where that is an added byte. Of blocks that share an address gdb takes the one that
-    /// starts last, of these the one that ends first: calls that follow one another may share added bytes.
+    /// The innermost block at an address, where that is an added byte. Of blocks that share an address gdb takes the one that the
+    /// debug information describes last; those inside a block come after it.
     pub fn innermost(&self, module: &Module, pc: u64) -> Option<BlockId> {
-        let added = self.at(pc).iter().map(|a| a.1);
-        let (&(_, first), here) = (self.at(pc).first()?, module.block_at(pc));
-        let order = |block: &BlockId| {
-            let (start, end) = extent(module, *block);
-            (start, Reverse(end), block.0)
-        };
-        Some(here.into_iter().chain(added).max_by_key(order).unwrap_or(first))
+        let added = self.at(pc).last()?.1;
+        Some(module.block_at(pc).map_or(added, |here| here.max(added)))
     }
-}
-
-/// From where a block starts to where its last range ends.
-fn extent(module: &Module, block: BlockId) -> (u64, u64) {
-    let block = module.block(block);
-    let byte = u64::from(block.is_inlined());
-    let held = block.described.iter().map(|&(low, high)| (low, high.max(low.saturating_add(byte)))).filter(|r| r.0 < r.1);
-    held.fold((u64::MAX, 0), |all, r| (all.0.min(r.0), all.1.max(r.1)))
 }
