@@ -107,8 +107,15 @@ impl<'m> GdbStepper<'m> {
         self.resume_at = None;
         match self.shown(place, hidden) {
             Some(shown) => Verdict::Stop(shown),
+            // A call without a line: gdb stops, and whoever steps on enters what is hidden.
+            None if self.may_enter(place, hidden) => self.stop(place, hidden - 1),
             None => Verdict::Run,
         }
+    }
+
+    /// Whether a step enters the outermost hidden call: those whose call is in a file of others are stepped over.
+    fn may_enter(&self, place: &Place, hidden: usize) -> bool {
+        hidden > 0 && self.shown(place, hidden - 1).is_none_or(|s| self.user[s.file.0 as usize])
     }
 
     /// Whether the frame that is visible with `hidden` calls hidden, or one between it and the stepped frame, is at a
@@ -156,7 +163,7 @@ impl Stepper for GdbStepper<'_> {
         self.frame = Some(Self::frame_id(position.stack, &place, self.hidden));
         self.stack = Some(position.stack);
         self.line = self.shown(&place, self.hidden).map_or((None, 0), |s| (Some(s.file), s.line));
-        if self.hidden > 0 && self.shown(&place, self.hidden - 1).is_none_or(|s| self.user[s.file.0 as usize]) {
+        if self.may_enter(&place, self.hidden) {
             return self.stop(&place, self.hidden - 1);
         }
         self.range = place.sal.map_or((position.pc, position.pc + 1), |s| (s.start, s.end));
