@@ -158,7 +158,7 @@ pub struct TraceFlags {
     /// Who traces: native, gdb, lldb, or a release of a debugger such as gdb-18.
     #[arg(long, default_value_t = EngineKind::Native)]
     pub engine: EngineKind,
-    /// Whose habits the native engine follows in reading line tables: gdb, lldb or standard. [default: gdb]
+    /// Whose habits the native engine follows in reading line tables: gdb (13), gdb-16, gdb-18, lldb or standard. [default: gdb]
     #[arg(long)]
     policy: Option<Policy>,
     /// Most steps of one trace.

@@ -148,6 +148,8 @@ pub struct Block {
     pub ranges: Vec<(u64, u64)>,
     /// The same with empty ones, which mean something to lldb.
     pub described: Vec<(u64, u64)>,
+    /// Its `DW_AT_entry_pc`, where it has one. gcc's may be an address that no range holds.
+    pub entry_pc: Option<u64>,
     /// The blocks directly inside, in the order of the debug information.
     pub children: Vec<BlockId>,
     /// The variables that a debugger shows in it.

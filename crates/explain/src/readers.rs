@@ -55,8 +55,13 @@ impl Readers {
     /// The readers beside the one that screens with `options`.
     pub fn beside(options: &CheckOptions) -> Self {
         let screen = reader_of(options.engine, options.policy);
+        // A release is read by its own rules, not by those of another.
+        let gdb = match options.engine.debugger() {
+            Some(Debugger::Gdb) => options.engine.policy(),
+            _ => Policy::Gdb,
+        };
         let all = [
-            (EngineKind::Native, Policy::Gdb),
+            (EngineKind::Native, gdb),
             (EngineKind::Native, Policy::Lldb),
             (EngineKind::Native, Policy::Standard),
             (EngineKind::Gdb, Policy::Gdb),
@@ -210,6 +215,11 @@ mod tests {
             readers.others.iter().any(|other| other.reader == Reader::Native(policy))
         };
         assert!(has(EngineKind::Gdb, Policy::Gdb) && has(EngineKind::Numbered(Debugger::Gdb, 13), Policy::Gdb));
-        assert!(!has(EngineKind::Numbered(Debugger::Gdb, 18), Policy::Gdb) && has(EngineKind::Numbered(Debugger::Gdb, 18), Policy::Lldb));
+        let new = EngineKind::Numbered(Debugger::Gdb, 18);
+        assert!(has(new, Policy::Gdb18) && !has(new, Policy::Gdb) && has(new, Policy::Lldb));
+        let unknown = EngineKind::Numbered(Debugger::Gdb, 17);
+        assert!(!has(unknown, Policy::Gdb16) && !has(unknown, Policy::Gdb) && has(unknown, Policy::Lldb));
+        let lldb = EngineKind::Numbered(Debugger::Lldb, 22);
+        assert!(has(lldb, Policy::Lldb) && has(lldb, Policy::Gdb));
     }
 }

@@ -66,16 +66,24 @@ impl EngineKind {
         matches!(self, Self::Numbered(..)).then(|| self.to_string())
     }
 
-    /// Whether a policy is known to predict it: those of gdb and lldb follow gdb 13 and lldb 16, which plain names are taken for.
+    /// Whether a policy is known to predict it: one was held against this release. Plain names are taken for gdb 13 and lldb 16.
     pub fn is_predicted(self) -> bool {
-        !matches!(self, Self::Numbered(..)) || matches!(self, Self::Numbered(Debugger::Gdb, 13) | Self::Numbered(Debugger::Lldb, 16))
+        match self {
+            Self::Native | Self::Gdb | Self::Lldb => true,
+            Self::Numbered(Debugger::Gdb, release) => matches!(release, 13 | 16 | 18),
+            Self::Numbered(Debugger::Lldb, release) => matches!(release, 16 | 19 | 22),
+        }
     }
 
-    /// The policy that predicts it, whatever its release; gdb's for our own, which has no habits.
+    /// The policy that predicts it, or comes nearest where none was held against its release; gdb's for our own, which has no
+    /// habits.
     pub fn policy(self) -> Policy {
-        match self.debugger() {
-            None | Some(Debugger::Gdb) => Policy::Gdb,
-            Some(Debugger::Lldb) => Policy::Lldb,
+        match self {
+            Self::Native | Self::Gdb => Policy::Gdb,
+            Self::Lldb | Self::Numbered(Debugger::Lldb, _) => Policy::Lldb,
+            Self::Numbered(Debugger::Gdb, 18..) => Policy::Gdb18,
+            Self::Numbered(Debugger::Gdb, 16..) => Policy::Gdb16,
+            Self::Numbered(Debugger::Gdb, _) => Policy::Gdb,
         }
     }
 }
@@ -111,12 +119,29 @@ impl FromStr for EngineKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// gdb: the last is_stmt row at an address.
+    /// gdb 13: the last is_stmt row at an address.
     Gdb,
-    /// lldb: the last row at an address, whatever its flag.
+    /// lldb 16 and later: the last row at an address, whatever its flag.
     Lldb,
     /// The DWARF standard read literally: every is_stmt row.
     Standard,
+    /// gdb 16: as gdb 13, with other habits where lines and inlined calls begin.
+    #[serde(rename = "gdb-16")]
+    Gdb16,
+    /// gdb 18: as gdb 16, but empty ranges of inlined calls hold a byte.
+    #[serde(rename = "gdb-18")]
+    Gdb18,
+}
+
+impl Policy {
+    /// The debugger whose habits they are; none for the standard's.
+    pub fn debugger(self) -> Option<Debugger> {
+        match self {
+            Self::Gdb | Self::Gdb16 | Self::Gdb18 => Some(Debugger::Gdb),
+            Self::Lldb => Some(Debugger::Lldb),
+            Self::Standard => None,
+        }
+    }
 }
 
 impl fmt::Display for Policy {
@@ -125,6 +150,8 @@ impl fmt::Display for Policy {
             Self::Gdb => "gdb",
             Self::Lldb => "lldb",
             Self::Standard => "standard",
+            Self::Gdb16 => "gdb-16",
+            Self::Gdb18 => "gdb-18",
         })
     }
 }
@@ -137,7 +164,10 @@ impl FromStr for Policy {
             "gdb" => Ok(Self::Gdb),
             "lldb" => Ok(Self::Lldb),
             "standard" => Ok(Self::Standard),
-            _ => Err(format!("unknown policy `{text}`; use gdb, lldb or standard")),
+            _ => match text.parse::<EngineKind>() {
+                Ok(engine @ EngineKind::Numbered(..)) if engine.is_predicted() => Ok(engine.policy()),
+                _ => Err(format!("unknown policy `{text}`; use standard, gdb (13), gdb-16, gdb-18, or lldb (16, 19, 22)")),
+            },
         }
     }
 }
@@ -188,7 +218,22 @@ mod tests {
     #[test]
     fn a_release_of_a_debugger_is_run_by_its_own_name_and_predicted_by_its_familys_policy() {
         let engine: EngineKind = "gdb-18".parse().unwrap();
-        assert_eq!((engine.program().as_deref(), engine.policy()), (Some("gdb-18"), Policy::Gdb));
+        assert_eq!((engine.program().as_deref(), engine.policy()), (Some("gdb-18"), Policy::Gdb18));
+        assert_eq!("gdb-14".parse::<EngineKind>().unwrap().policy(), Policy::Gdb);
         assert_eq!((EngineKind::Lldb.program(), EngineKind::Lldb.policy()), (None, Policy::Lldb));
+    }
+
+    #[test]
+    fn a_policy_is_named_by_a_release_that_it_was_held_against_and_by_no_other() {
+        for (name, policy) in [("gdb-13", Policy::Gdb), ("gdb-16", Policy::Gdb16), ("gdb-18", Policy::Gdb18), ("lldb-22", Policy::Lldb)] {
+            assert_eq!(name.parse::<Policy>(), Ok(policy));
+        }
+        for name in ["gdb-17", "lldb-23", "native", "gdb-"] {
+            assert!(name.parse::<Policy>().is_err(), "{name}");
+        }
+        for policy in [Policy::Gdb, Policy::Lldb, Policy::Standard, Policy::Gdb16, Policy::Gdb18] {
+            assert_eq!(serde_json::to_string(&policy).unwrap(), format!("\"{policy}\""));
+            assert_eq!(policy.to_string().parse::<Policy>(), Ok(policy));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Compiler or debugger: what several readers of one binary say, put together.
 
-use trueline_model::{Policy, Reader, Reading, Verdict};
+use trueline_model::{Debugger, Reader, Reading, Verdict};
 
 /// The verdict and the reason for it in one sentence; `None` with fewer than two answers.
 pub fn verdict(readings: &[Reading]) -> Option<(Verdict, String)> {
@@ -9,11 +9,15 @@ pub fn verdict(readings: &[Reading]) -> Option<(Verdict, String)> {
     if answers.len() < 2 {
         return None;
     }
-    let debuggers = [(Reader::Gdb, Policy::Gdb, "gdb", Reader::Lldb), (Reader::Lldb, Policy::Lldb, "lldb", Reader::Gdb)];
-    for (debugger, policy, name, other) in debuggers {
+    let debuggers = [(Reader::Gdb, Debugger::Gdb, Reader::Lldb), (Reader::Lldb, Debugger::Lldb, Reader::Gdb)];
+    for (debugger, name, other) in debuggers {
         // What another debugger shows, too, is not one debugger's mistake.
         let is_alone = sees(other) != Some(true);
-        if sees(debugger) == Some(true) && is_alone && sees(Reader::Native(policy)) == Some(false) {
+        // Where several releases' rules were asked, none may show it.
+        let by_its_rules = |r: &&&Reading| matches!(r.reader, Reader::Native(policy) if policy.debugger() == Some(name));
+        let mut own = answers.iter().filter(by_its_rules).peekable();
+        let departs = own.peek().is_some() && own.all(|r| r.sees == Some(false));
+        if sees(debugger) == Some(true) && is_alone && departs {
             return Some((Verdict::Debugger, format!("{name} shows it, but the debug information read by {name}'s own rules does not")));
         }
     }
@@ -33,6 +37,7 @@ pub fn verdict(readings: &[Reading]) -> Option<(Verdict, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trueline_model::Policy;
 
     fn reading(reader: Reader, sees: bool) -> Reading {
         Reading::answer(reader, sees, String::new())
@@ -50,6 +55,17 @@ mod tests {
         let (verdict, why) = verdict(&all).unwrap();
         assert_eq!(verdict, Verdict::Debugger);
         assert!(why.contains("lldb"), "{why}");
+    }
+
+    #[test]
+    fn a_release_is_held_against_every_reading_by_its_debuggers_rules() {
+        let by = |policy, sees| reading(Reader::Native(policy), sees);
+        let alone = [by(Policy::Gdb18, false), reading(Reader::Gdb, true), reading(Reader::Lldb, false)];
+        assert_eq!(verdict(&alone).unwrap().0, Verdict::Debugger);
+        let copied = [by(Policy::Gdb, false), by(Policy::Gdb18, true), reading(Reader::Gdb, true), reading(Reader::Lldb, false)];
+        assert_eq!(verdict(&copied).unwrap().0, Verdict::Ambiguous);
+        let of_others = [by(Policy::Lldb, false), reading(Reader::Gdb, true)];
+        assert_eq!(verdict(&of_others).unwrap().0, Verdict::Ambiguous);
     }
 
     #[test]

@@ -259,6 +259,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         described: Vec<(u64, u64)>,
     ) -> BlockId {
         let ranges = with_code(&described);
+        let entry_pc = self.entry_pc(die, &ranges);
         let id = BlockId(self.module.blocks.len() as u32);
         if ranges.len() > 1 {
             self.module.units[self.id.0 as usize].has_split_block = true;
@@ -269,6 +270,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             parent,
             ranges,
             described,
+            entry_pc,
             children: Vec::new(),
             vars: Vec::new(),
             gone: Vec::new(),
@@ -426,6 +428,16 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     /// An entry's offset in the numbering of all files.
     fn number_of(&self, id: DieId) -> usize {
         self.all[id.unit].start() + die(self.all, id).entry.offset().0
+    }
+
+    /// Where control enters a block, if it says so: as an address, or as a distance from where the block begins.
+    fn entry_pc(&self, id: DieId, ranges: &[(u64, u64)]) -> Option<u64> {
+        let unit = &self.all[id.unit];
+        let value = die(self.all, id).entry.attr_value(gimli::DW_AT_entry_pc)?;
+        match unit.dwarf.attr_address(unit.unit, value.clone()).ok().flatten() {
+            Some(address) => Some(unit.place.address(address)),
+            None => ranges.first()?.0.checked_add(value.udata_value()?),
+        }
     }
 
     /// The address ranges of an entry, empty ones included.

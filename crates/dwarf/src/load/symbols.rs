@@ -27,6 +27,7 @@ pub(super) fn complete(module: &mut Module, place: FilePlace, elf: &object::File
             parent: None,
             ranges: vec![(low, high)],
             described: vec![(low, high)],
+            entry_pc: None,
             children: Vec::new(),
             vars: Vec::new(),
             gone: Vec::new(),

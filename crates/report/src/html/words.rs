@@ -34,9 +34,8 @@ pub fn verdict_sentence(verdict: Option<Verdict>) -> &'static str {
 /// The name of a reader, as people know it.
 pub fn reader(reader: Reader) -> String {
     match reader {
-        Reader::Native(Policy::Gdb) => "native, by gdb's rules".to_owned(),
-        Reader::Native(Policy::Lldb) => "native, by lldb's rules".to_owned(),
         Reader::Native(Policy::Standard) => "native, by the standard".to_owned(),
+        Reader::Native(policy) => format!("native, by {policy}'s rules"),
         Reader::Gdb => "gdb".to_owned(),
         Reader::Lldb => "lldb".to_owned(),
     }

@@ -2,6 +2,7 @@
 //! is kept beside them.
 
 use super::libraries;
+use super::policy::gdb_blocks::GdbBlocks;
 use super::policy::lldb_blocks::LldbBlocks;
 use crate::TraceRequest;
 use std::ops::Deref;
@@ -21,6 +22,8 @@ pub(crate) struct Module {
     tables: Arc<Tables>,
     /// How blocks are found under lldb's policy.
     pub lldb_blocks: Option<LldbBlocks>,
+    /// Where blocks are and begin under the policies of gdb 16 and later.
+    pub gdb_blocks: Option<GdbBlocks>,
 }
 
 impl Module {
@@ -43,14 +46,24 @@ impl Module {
 
     fn new(tables: Arc<Tables>, policy: Policy) -> Self {
         let lldb_blocks = (policy == Policy::Lldb).then(|| LldbBlocks::new(&tables));
-        Self { tables, lldb_blocks }
+        let gdb_blocks = GdbBlocks::of(&tables, policy);
+        Self { tables, lldb_blocks, gdb_blocks }
     }
 
     /// The innermost block at `pc`.
     pub fn block_at(&self, pc: u64) -> Option<BlockId> {
-        match &self.lldb_blocks {
-            Some(lldb) => Some(lldb.innermost(self, self.function(self.function_at(pc)?).block, pc)),
-            None => self.tables.block_at(pc),
+        match (&self.lldb_blocks, &self.gdb_blocks) {
+            (Some(lldb), _) => Some(lldb.innermost(self, self.function(self.function_at(pc)?).block, pc)),
+            (None, Some(gdb)) => gdb.innermost(self, pc).or_else(|| self.tables.block_at(pc)),
+            (None, None) => self.tables.block_at(pc),
+        }
+    }
+
+    /// Where control enters a block.
+    pub fn entry_of(&self, block: BlockId) -> u64 {
+        match &self.gdb_blocks {
+            Some(gdb) => gdb.entry(block),
+            None => self.block(block).entry(),
         }
     }
 

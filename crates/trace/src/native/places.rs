@@ -10,7 +10,7 @@ use super::policy::lldb_breaks;
 use super::policy::lldb_lines::LldbLines;
 use crate::{Placement, Placements, TraceError, TraceRequest};
 use std::collections::HashMap;
-use trueline_model::{LineKey, Policy};
+use trueline_model::{Debugger, LineKey, Policy};
 
 /// One breakpoint of a line.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub(super) fn sites_of(module: &Module, policy: Policy, key: &LineKey) -> Vec<Si
     let body = |pc: u64| module.block_at(pc).map(|b| containing_function(module, b).0);
     let plain = |pcs: Vec<u64>| pcs.into_iter().map(|pc| Site { pc, block: body(pc) }).collect();
     match policy {
-        Policy::Gdb => {
+        Policy::Gdb | Policy::Gdb16 | Policy::Gdb18 => {
             let found = gdb_breaks::chosen(module, &GdbLines::new(module), wanted, key.line.0);
             found.into_iter().map(|(line_pc, pc)| Site { pc, block: body(line_pc) }).collect()
         }
@@ -39,7 +39,7 @@ pub(super) fn sites_of(module: &Module, policy: Policy, key: &LineKey) -> Vec<Si
 /// Where the breakpoints of a function go: behind its prologue, and where its inlined copies begin.
 pub(super) fn sites_in(module: &Module, policy: Policy, name: &str) -> Vec<Site> {
     let is_it = |full: &str| full == name || full.rsplit("::").next() == Some(name);
-    let lines = (policy == Policy::Gdb).then(|| GdbLines::new(module));
+    let lines = (policy.debugger() == Some(Debugger::Gdb)).then(|| GdbLines::new(module));
     let start = |function, pc: u64| match &lines {
         Some(lines) => body_start(module, lines, function).max(pc),
         None => pc,
@@ -51,7 +51,7 @@ pub(super) fn sites_in(module: &Module, policy: Policy, name: &str) -> Vec<Site>
     };
     let found = (0..module.blocks.len()).filter(|&id| named(id)).map(|id| {
         let block = &module.blocks[id];
-        let pc = if block.is_inlined() { block.entry() } else { module.function(block.function).entry() };
+        let pc = if block.is_inlined() { module.entry_of(BlockId(id as u32)) } else { module.function(block.function).entry() };
         Site { pc: start(block.function, pc), block: Some(BlockId(id as u32)) }
     });
     found.collect()
@@ -92,7 +92,7 @@ pub fn places(request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, T
         found.insert(key.clone(), placed.collect());
     };
     match request.policy {
-        Policy::Gdb => {
+        Policy::Gdb | Policy::Gdb16 | Policy::Gdb18 => {
             let table = GdbLines::new(&module);
             let line_at = |pc| table.at(pc).map(|s| (s.file, s.line));
             for key in lines {

@@ -5,6 +5,7 @@
 //! calls it would hide at that stop.
 
 pub(crate) mod gdb;
+pub(crate) mod gdb_blocks;
 pub(crate) mod gdb_breaks;
 pub(crate) mod gdb_lines;
 pub(crate) mod lldb;

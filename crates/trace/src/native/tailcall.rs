@@ -6,7 +6,7 @@
 //! looks past such a jump, and shows nothing when there are several ways.
 
 use super::module::{CallTarget, FunctionId, Module};
-use trueline_model::Policy;
+use trueline_model::{Debugger, Policy};
 
 /// Ways looked at before the question counts as ambiguous.
 const MOST_WAYS: usize = 64;
@@ -24,7 +24,7 @@ pub(crate) fn chain(module: &Module, policy: Policy, return_pc: u64, callee: Fun
     let mut search = Search { module, policy, callee, path: Vec::new(), found: Vec::new(), left: MOST_WAYS, lost: false };
     search.from(first);
     let mut shown = match policy {
-        Policy::Gdb if search.left > 0 && !search.lost => common_ends(&search.found),
+        Policy::Gdb | Policy::Gdb16 | Policy::Gdb18 if search.left > 0 && !search.lost => common_ends(&search.found),
         Policy::Lldb | Policy::Standard if search.left > 0 && search.found.len() == 1 => search.found.remove(0),
         _ => Vec::new(),
     };
@@ -48,7 +48,7 @@ fn common_ends(ways: &[Vec<TailCall>]) -> Vec<TailCall> {
 
 fn resolve(module: &Module, policy: Policy, target: &CallTarget) -> Option<FunctionId> {
     match target {
-        CallTarget::Shared(name) if policy != Policy::Gdb => module.function_named(name),
+        CallTarget::Shared(name) if policy.debugger() != Some(Debugger::Gdb) => module.function_named(name),
         CallTarget::Entry(entry) => module.function_at(*entry).filter(|&f| module.function(f).entry() == *entry),
         CallTarget::Named(name) => module.function_named(name),
         CallTarget::Unknown | CallTarget::Computed(_) | CallTarget::Shared(_) => None,

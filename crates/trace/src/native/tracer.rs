@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use trueline_dwarf::is_languages_own;
 use trueline_machine::inferior::{AddressHasher, Event, Inferior, Refusal};
-use trueline_model::{FileName, Frame, FrameKind, Line, LineKey, News, Policy, Statics, Step, StepSink};
+use trueline_model::{Debugger, FileName, Frame, FrameKind, Line, LineKey, News, Policy, Statics, Step, StepSink};
 use trueline_toolchain::Permission;
 
 type ByAddress<T> = HashMap<u64, T, BuildHasherDefault<AddressHasher>>;
@@ -151,7 +151,7 @@ impl<'t> Tracer<'t> {
     pub fn launch(module: &'t Module, request: &'t TraceRequest, thread: u32) -> Result<Self, TraceError> {
         let user: Vec<bool> = module.files.iter().map(|f| is_user(request, f)).collect();
         let stepper: Box<dyn Stepper + 't> = match request.policy {
-            Policy::Gdb => Box::new(GdbStepper::new(module, user.clone())),
+            Policy::Gdb | Policy::Gdb16 | Policy::Gdb18 => Box::new(GdbStepper::new(module, user.clone())),
             Policy::Lldb => Box::new(LldbStepper::new(module, &user)),
             Policy::Standard => Box::new(StandardStepper::new(module)),
         };
@@ -572,7 +572,7 @@ impl<'t> Tracer<'t> {
                     let others = frames.len();
                     self.push_frames(call, 0, self.stepper.line_at(call), function, &mut frames);
                     // gdb has one frame for a tail call, with the name of the innermost inlined function at the jump.
-                    if self.request.policy == Policy::Gdb {
+                    if self.request.policy.debugger() == Some(Debugger::Gdb) {
                         frames.truncate(others + 1);
                         frames[others].kind = FrameKind::Real;
                     }

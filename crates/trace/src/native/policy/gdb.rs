@@ -1,4 +1,4 @@
-//! gdb 13's `step`.
+//! gdb's `step`: that of gdb 13, and where the module is read as gdb 16 or later does, theirs.
 //!
 //! A step ends at the start of another line's statement in the same frame, at a function entered (after its
 //! prologue), or at an inlined call. Arriving in the middle of a line, as returns do, only moves the range being
@@ -61,7 +61,7 @@ impl<'m> GdbStepper<'m> {
             return Rc::clone(place);
         }
         let inlined = super::inlined_at(self.module, pc);
-        let hidden = inlined.iter().take_while(|&&b| self.module.block(b).entry() == pc || self.starts_at(pc, b)).count();
+        let hidden = inlined.iter().take_while(|&&b| self.module.entry_of(b) == pc || self.starts_at(pc, b)).count();
         let place = Rc::new(Place { sal: self.lines.at(pc), inlined, hidden });
         self.places.insert(pc, Rc::clone(&place));
         place
@@ -75,6 +75,16 @@ impl<'m> GdbStepper<'m> {
             return false;
         }
         self.module.block_at(pc - 1).is_none_or(|before| !self.module.is_within(before, block))
+    }
+
+    /// gdb 16 and later: when a step that began in an inlined call comes to another range of it, the calls that were under way
+    /// are not hidden again. How many stay hidden.
+    fn still_hidden(&self, stack: StackId, place: &Place) -> usize {
+        let stepped = self.frame.and_then(|f| f.inlined).filter(|_| self.stack == Some(stack));
+        let (Some(_), Some(inlined)) = (&self.module.gdb_blocks, stepped) else { return place.hidden };
+        // The frame is known by the entry of its call: what is under way is what holds that address.
+        let Some(before) = self.module.block_at(self.module.entry_of(inlined)) else { return place.hidden };
+        place.inlined.iter().take(place.hidden).take_while(|&&b| !self.module.is_within(before, b)).count()
     }
 
     fn frame_id(stack: StackId, place: &Place, hidden: usize) -> FrameId {
@@ -97,8 +107,15 @@ impl<'m> GdbStepper<'m> {
         self.resume_at = None;
         match self.shown(place, hidden) {
             Some(shown) => Verdict::Stop(shown),
+            // A call without a line: gdb stops, and whoever steps on enters what is hidden.
+            None if self.may_enter(place, hidden) => self.stop(place, hidden - 1),
             None => Verdict::Run,
         }
+    }
+
+    /// Whether a step enters the outermost hidden call: those whose call is in a file of others are stepped over.
+    fn may_enter(&self, place: &Place, hidden: usize) -> bool {
+        hidden > 0 && self.shown(place, hidden - 1).is_none_or(|s| self.user[s.file.0 as usize])
     }
 
     /// Whether the frame that is visible with `hidden` calls hidden, or one between it and the stepped frame, is at a
@@ -146,7 +163,7 @@ impl Stepper for GdbStepper<'_> {
         self.frame = Some(Self::frame_id(position.stack, &place, self.hidden));
         self.stack = Some(position.stack);
         self.line = self.shown(&place, self.hidden).map_or((None, 0), |s| (Some(s.file), s.line));
-        if self.hidden > 0 && self.shown(&place, self.hidden - 1).is_none_or(|s| self.user[s.file.0 as usize]) {
+        if self.may_enter(&place, self.hidden) {
             return self.stop(&place, self.hidden - 1);
         }
         self.range = place.sal.map_or((position.pc, position.pc + 1), |s| (s.start, s.end));
@@ -179,7 +196,7 @@ impl Stepper for GdbStepper<'_> {
             return Verdict::Run;
         }
         let Some(mut sal) = place.sal else { return Verdict::Run };
-        let hidden = place.hidden;
+        let hidden = self.still_hidden(position.stack, &place);
         let visible = Self::frame_id(position.stack, &place, hidden);
         if Some(visible) == self.frame && hidden > 0 {
             let call = call_line(self.module, place.inlined[hidden - 1]);

@@ -1,4 +1,4 @@
-//! The line table as gdb 13 keeps it: one table per source file, rows for line 0 dropped, rows of one line
+//! The line table as gdb keeps it: one table per source file, rows for line 0 dropped, rows of one line
 //! merged when they have discriminators, and an end marker wherever the program switches to another file.
 
 use crate::native::module::{FileId, Module, UnitId};
@@ -28,10 +28,20 @@ pub(super) struct Item {
 #[derive(Debug)]
 pub(crate) struct GdbLines {
     units: Vec<Vec<(FileId, Vec<Item>)>>,
+    reach: Reach,
     /// Address ranges covered by sequences, with their unit.
     covered: Vec<(Range<u64>, UnitId)>,
     /// The statements of each file by line, for breakpoints: every line of a program is asked about.
     statements: HashMap<FileId, BTreeMap<u32, Vec<Statement>>>,
+}
+
+/// How far a row reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// gdb 13: to the next row.
+    Row,
+    /// gdb 16 and later: over rows of the same line that begin no statement.
+    Statement,
 }
 
 /// A row that a breakpoint can be set on.
@@ -54,7 +64,8 @@ impl GdbLines {
                 of_file.entry(item.line).or_default().push(Statement { table, pc: item.pc });
             }
         }
-        Self { units, covered, statements }
+        let reach = if module.gdb_blocks.is_some() { Reach::Statement } else { Reach::Row };
+        Self { units, reach, covered, statements }
     }
 
     fn unit_at(&self, pc: u64) -> Option<UnitId> {
@@ -93,9 +104,13 @@ impl GdbLines {
             if first.pc > pc && first_after.is_none_or(|a| first.pc < a) {
                 first_after = Some(first.pc);
             }
-            let next = items.partition_point(|i| i.pc <= pc);
-            if next > 0 && items[next - 1].line != 0 && best.is_none_or(|b| items[next - 1].pc > b.1.pc) {
-                let mut chosen = next - 1;
+            let mut next = items.partition_point(|i| i.pc <= pc);
+            let row = next;
+            if let (Reach::Statement, Some(last)) = (self.reach, row.checked_sub(1)) {
+                next += items[row..].iter().take_while(|i| i.line == items[last].line && !i.is_stmt).count();
+            }
+            if row > 0 && items[row - 1].line != 0 && best.is_none_or(|b| items[row - 1].pc > b.1.pc) {
+                let mut chosen = row - 1;
                 if !items[chosen].is_stmt {
                     let mut look = chosen;
                     while look > 0 && items[look - 1].pc == items[look].pc && items[look - 1].line != 0 && !items[look].is_stmt {

@@ -37,7 +37,7 @@ pub(crate) fn find(module: &Module, needs: Needs, wanted: impl Fn(u64) -> bool) 
         sites.insert(row.address);
     }
     for block in &module.blocks {
-        for &(low, high) in &block.ranges {
+        for &(low, high) in if module.gdb_blocks.is_some() { &block.described } else { &block.ranges } {
             sites.extend([low, high]);
         }
     }

@@ -25,7 +25,7 @@ pub enum Gait {
 pub(super) fn stepper<'m>(module: &'m Module, policy: Policy) -> Box<dyn Stepper + 'm> {
     let user = vec![true; module.files.len()];
     match policy {
-        Policy::Gdb => Box::new(GdbStepper::new(module, user)),
+        Policy::Gdb | Policy::Gdb16 | Policy::Gdb18 => Box::new(GdbStepper::new(module, user)),
         Policy::Lldb => Box::new(LldbStepper::new(module, &user)),
         Policy::Standard => Box::new(StandardStepper::new(module)),
     }
