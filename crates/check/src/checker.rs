@@ -7,6 +7,7 @@ use crate::moments::{MomentCount, Placing};
 use crate::note::{Note, Seen};
 use crate::returns::Returns;
 use crate::settings;
+use crate::steady::{LeftOut, alike_but_for};
 use crate::witness::{Record, Summons};
 use crate::{Behaviour, CheckError, Ownership, facts, libraries};
 use parking_lot::Mutex;
@@ -485,15 +486,17 @@ impl Checker {
         opt: OptLevel,
         float_math: FloatMath,
     ) -> Result<(), CheckError> {
-        let wrong = |actual: String| Err(CheckError::WrongCode { opt, expected: expected.summary(), actual });
+        let wrong = |expected: String, actual: String| Err(CheckError::WrongCode { opt, expected, actual });
         // An endless loop need not be watched for minutes when the reference took a millisecond.
         let cpu = (expected.cpu * MOST_CPU_OVER_REFERENCE).max(LEAST_CPU).min(self.options.limits.cpu);
         let limits = Limits { cpu, ..self.options.limits.clone() };
         match (Behaviour::observe(binary, &expected.launch, &limits), float_math) {
-            (Ok(behaviour), FloatMath::Exact) if !behaviour.same_as(expected) => wrong(behaviour.summary()),
+            (Ok(behaviour), FloatMath::Exact) if !behaviour.same_as(expected) => {
+                wrong(expected.summary_beside(&behaviour), behaviour.summary_beside(expected))
+            }
             // The reference ended by itself, so a crash, an endless loop or a flood of output is this build's doing: most programs
             // that test a compiler abort when they find a wrong result.
-            (Err(CheckError::BadProgram { reason }), FloatMath::Exact) => wrong(format!("a program that {reason}")),
+            (Err(CheckError::BadProgram { reason }), FloatMath::Exact) => wrong(expected.summary(), format!("a program that {reason}")),
             (behaviour, _) => behaviour.map(drop),
         }
     }
@@ -508,12 +511,25 @@ impl Checker {
         let is_own = |l: &&LoadedLibrary| !ground.libraries.iter().flatten().any(|r| r.path == l.path);
         let mapped: Vec<Mapped> = libraries.iter().filter(is_own).map(Mapped::from).collect();
         let debug = Module::load_with(binary, &mapped, Wanted::new(&ground.user_files), &self.options.search)?;
-        self.compare_behaviour(&ground.behaviour, binary, opt, float_math)?;
+        let left_out = match self.compare_behaviour(&ground.behaviour, binary, opt, float_math) {
+            Err(error @ CheckError::WrongCode { .. }) if ground.libraries.is_some() => Some(self.runs_alike(ground, binary)?.ok_or(error)?),
+            compared => compared.map(|()| None)?,
+        };
         let facts = Arc::new(facts::of_optimized(&debug));
         let mut run = self.judge_trace(reference, binary, debug, facts, float_math)?;
+        run.notes.extend(left_out.map(Note::unsteady_output));
         libraries::own_addresses(&run.debug, &mut run.violations);
         run.notes.extend(libraries::notes((ground.libraries.as_deref().unwrap_or_default(), &ground.debug), (&libraries, &run.debug)));
         Ok(run)
+    }
+
+    /// What must be left out for two builds of a pair to behave alike, when that is possible.
+    fn runs_alike(&self, ground: &Ground, binary: &Path) -> Result<Option<LeftOut>, CheckError> {
+        let observe = |binary: &Path| Behaviour::observe(binary, &ground.launch, &self.options.limits);
+        let reference = [&ground.behaviour, &observe(&ground.binary)?, &observe(&ground.binary)?];
+        // One that ends in another way is another matter.
+        let (Ok(one), Ok(two)) = (observe(binary), observe(binary)) else { return Ok(None) };
+        Ok(alike_but_for(&reference, &[&one, &two]))
     }
 
     /// Traces and judges a build that is known to behave as the reference does.

@@ -32,6 +32,7 @@ mod plain;
 mod returns;
 mod settings;
 mod shape;
+mod steady;
 mod witness;
 
 /// Reads a build's debug information as a check would, for the fuzzer: how many addresses have rows.

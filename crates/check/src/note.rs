@@ -1,5 +1,6 @@
 //! What a check did not see or left out, to be said beside its result: silence would read as "all is well".
 
+use crate::steady::LeftOut;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,6 +25,11 @@ pub enum Note {
         lines: usize,
         /// Scalars of variables left out.
         scalars: usize,
+    },
+    /// The program prints something else each time at -O0: what differs was not compared with what the other build prints.
+    UnsteadyOutput {
+        /// Lines of the output that were left out; none where all of it was.
+        lines: Option<usize>,
     },
     /// System calls were refused: what the program did then is its error path.
     Refused {
@@ -128,6 +134,15 @@ impl Note {
         (!unsteady.is_empty()).then_some(Self::Unsteady { lines: unsteady.lines.len(), scalars: unsteady.scalars.len() })
     }
 
+    /// What of the output was left out.
+    pub(crate) fn unsteady_output(left_out: LeftOut) -> Self {
+        let lines = match left_out {
+            LeftOut::Lines(lines) => Some(lines),
+            LeftOut::Everything => None,
+        };
+        Self::UnsteadyOutput { lines }
+    }
+
     /// The refused calls, by the permission that was missing.
     pub(crate) fn refused(refusals: &[Refusal]) -> Vec<Self> {
         let mut calls: BTreeMap<Permission, Vec<String>> = BTreeMap::new();
@@ -171,6 +186,10 @@ impl fmt::Display for Note {
             Self::Unsteady { lines, scalars } => {
                 write!(f, "two runs at -O0 differ on {lines} lines and in {scalars} scalars of variables; these were left out")
             }
+            Self::UnsteadyOutput { lines: Some(lines) } => {
+                write!(f, "the program prints something else each time: {lines} lines of its output were not compared")
+            }
+            Self::UnsteadyOutput { lines: None } => f.write_str("the program prints something else each time: its output was not compared"),
             Self::Refused { permission, calls } => write!(
                 f,
                 "the program was refused {}: its error path was checked; --allow {permission} lets it",

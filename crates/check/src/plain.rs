@@ -41,6 +41,20 @@ impl Behaviour {
         format!("exit code {} and `{line}`", self.code)
     }
 
+    /// For people: the exit code, and the first line that is not the other run's.
+    pub fn summary_beside(&self, other: &Self) -> String {
+        let (mine, theirs) = (String::from_utf8_lossy(&self.output), String::from_utf8_lossy(&other.output));
+        let mut others = theirs.lines();
+        let differing = mine.lines().enumerate().find(|(_, line)| others.next() != Some(line));
+        match differing {
+            Some((number, line)) if number > 0 => {
+                let line: String = line.chars().take(60).collect();
+                format!("exit code {} and `{line}` on line {} of the output", self.code, number + 1)
+            }
+            _ => self.summary(),
+        }
+    }
+
     /// Runs a program once and observes it.
     pub(crate) fn observe(binary: &Path, launch: &Launch, limits: &Limits) -> Result<Self, CheckError> {
         let limits = Limits { output: MOST_OUTPUT, ..limits.clone() };

@@ -8,6 +8,7 @@ use crate::error::ExplainError;
 use crate::expectation::{faults_of, pass_of};
 use crate::explainer::FindingCase;
 use crate::judge::{Looking, Sought, functions_of, shown};
+use crate::project_functions::Functions;
 use parking_lot::Mutex;
 use trueline_check::{CheckOptions, Checker, Reference, Repeat};
 use trueline_model::{EngineKind, Fault, Policy, Violation};
@@ -37,6 +38,8 @@ pub struct ProjectCause {
     pub links: usize,
     /// How the mixtures were made.
     pub mixing: Mixing,
+    /// The functions of the guilty unit, where one object alone is guilty.
+    pub functions: Option<Functions>,
     /// The pass, where one object alone is guilty.
     pub attribution: Option<Attribution>,
 }
@@ -52,6 +55,10 @@ impl ProjectExplainer<'_> {
         };
         let objects = find_guilty(&self.mixer.linked_objects(), &mut shows)?;
         let links = self.mixer.links() - before + self.mixer.trials();
+        let functions = match objects.as_slice() {
+            [object] => Some(self.guilty_functions(&question, object)?),
+            _ => None,
+        };
         let attribution = match objects.as_slice() {
             [object] => {
                 let probe = ObjectProbe { explainer: self, question: &question, object, alone: Mutex::new(()) };
@@ -61,7 +68,7 @@ impl ProjectExplainer<'_> {
         };
         let source = |object: &ObjectPath| self.mixer.optimized().source_of(object).unwrap_or("?").to_owned();
         let sources = objects.iter().map(source).collect();
-        Ok(ProjectCause { objects, sources, links, mixing: self.mixer.mixing(), attribution })
+        Ok(ProjectCause { objects, sources, links, mixing: self.mixer.mixing(), functions, attribution })
     }
 
     /// How one finding is looked for: in its function alone, which lets the rest of the run go at full speed, if it shows
@@ -166,14 +173,14 @@ fn likeness(fault: &Fault, violation: &Violation) -> Option<usize> {
 }
 
 /// A finding with those who look for it.
-struct Asked {
+pub(crate) struct Asked {
     checker: Checker,
     reference: Reference,
     sought: Sought,
 }
 
 impl Asked {
-    fn presence(&self, mixed: &Mixed, explainer: &ProjectExplainer<'_>) -> Result<Presence, ExplainError> {
+    pub(crate) fn presence(&self, mixed: &Mixed, explainer: &ProjectExplainer<'_>) -> Result<Presence, ExplainError> {
         self.presence_in(&mixed.program, explainer)
     }
 

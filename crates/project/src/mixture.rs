@@ -8,10 +8,11 @@ use crate::build::build_by;
 use crate::calls::ObjectPath;
 use crate::replay::{Compiled, Replay};
 use crate::shims::{Making, Supply};
-use crate::{BuildRequest, BuiltTree, ProjectError, RunCommand};
+use crate::{BuildRequest, BuiltTree, ProjectError, RunCommand, UnitFunction, UnitFunctions};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use trueline_model::CompilerKind;
 use trueline_toolchain::Scratch;
 
 /// Makes mixtures of two builds of the program of one run. One at a time: the next one may stand in the place of the last.
@@ -145,6 +146,23 @@ impl<'a> Mixer<'a> {
         let flags = [self.request.flags, flags].concat();
         let request = BuildRequest { flags: &flags, ..self.request.clone() };
         Ok(Anew::Program(self.mix(&request, &[], Some(object))?))
+    }
+
+    /// The functions of an object's unit; none where the recorded calls cannot be repeated.
+    pub fn functions_of(&self, object: &ObjectPath) -> Result<Option<UnitFunctions>, ProjectError> {
+        self.replay.as_ref().map(|replay| Ok(UnitFunctions::of(replay.preprocessed(object)?))).transpose()
+    }
+
+    /// One object compiled anew with only these functions of its unit optimized; none where the recorded calls cannot be
+    /// repeated.
+    pub fn compile_functions(
+        &self,
+        object: &ObjectPath,
+        unit: &UnitFunctions,
+        (optimized, kind): (&[UnitFunction], CompilerKind),
+    ) -> Result<Option<Anew>, ProjectError> {
+        let Some(replay) = &self.replay else { return Ok(None) };
+        Ok(Some(Anew::Object(replay.compile_text(object, &unit.with_optimized(optimized, kind))?)))
     }
 
     /// The program with an object that was compiled anew, and all others at -O0.

@@ -86,15 +86,29 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// How many bytes the token at the start of a text has.
-fn token_length(text: &str, first: char) -> usize {
+pub(crate) fn token_length(text: &str, first: char) -> usize {
     let run = |keep: fn(char) -> bool| text.find(|c| !keep(c)).unwrap_or(text.len());
     match first {
-        'a'..='z' | 'A'..='Z' | '_' | '0'..='9' => run(|c| c.is_ascii_alphanumeric() || c == '_'),
+        'a'..='z' | 'A'..='Z' | '_' => {
+            let word = run(|c| c.is_ascii_alphanumeric() || c == '_');
+            raw_literal_length(text, word).unwrap_or(word)
+        }
+        // C++ may part digits by an apostrophe.
+        '0'..='9' => run(|c| c.is_ascii_alphanumeric() || c == '_' || c == '\''),
         '"' | '\'' => literal_length(text, first),
         '/' if text.starts_with("//") => text.find('\n').unwrap_or(text.len()),
         '/' if text.starts_with("/*") => text[2..].find("*/").map_or(text.len(), |at| at + 4),
         other => other.len_utf8(),
     }
+}
+
+/// How long a raw literal of C++ is, of which the first word is this long.
+fn raw_literal_length(text: &str, word: usize) -> Option<usize> {
+    let rest = text[word..].strip_prefix('"').filter(|_| matches!(&text[..word], "R" | "LR" | "uR" | "UR" | "u8R"))?;
+    let (delimiter, inside) = rest.split_once('(')?;
+    let closing = format!("){delimiter}\"");
+    let end = inside.find(&closing)?;
+    Some(word + 1 + delimiter.len() + 1 + end + closing.len())
 }
 
 fn literal_length(text: &str, quote: char) -> usize {

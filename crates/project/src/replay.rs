@@ -139,12 +139,43 @@ impl<'a> Replay<'a> {
     pub(crate) fn compile(&self, object: &ObjectPath, flags: &[String]) -> Result<Compiled, ProjectError> {
         let scratch = Scratch::new().map_err(ProjectError::io("cannot make a scratch directory"))?;
         let file = scratch.join("anew.o");
-        let call = self.optimized.call_of(object).ok_or_else(|| ProjectError::Unknown { object: object.to_string() })?;
+        let call = self.call_of(object)?;
         let mut args = without_output(&call.args);
         args.extend(["-o".to_owned(), file.display().to_string()]);
         args.extend(flags.iter().cloned());
         let outcome = self.run(&Compilation { args, ..call.clone() }, &self.shims)?;
         Ok(Compiled { file, log: outcome.stderr_text(), _scratch: scratch })
+    }
+
+    /// An object's unit as the preprocessor writes it.
+    pub(crate) fn preprocessed(&self, object: &ObjectPath) -> Result<String, ProjectError> {
+        let scratch = Scratch::new().map_err(ProjectError::io("cannot make a scratch directory"))?;
+        let file = scratch.join("unit.i");
+        let call = self.call_of(object)?;
+        let mut args: Vec<String> = without_output(&call.args).into_iter().filter(|a| a != "-c").collect();
+        args.extend(["-E".to_owned(), "-w".to_owned(), "-o".to_owned(), file.display().to_string()]);
+        self.run(&Compilation { args, ..call.clone() }, &self.shims)?;
+        let bytes = fs::read(&file).map_err(ProjectError::io("cannot read what the preprocessor wrote"))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// An object compiled of a preprocessed text in the place of its source, beside the tree.
+    pub(crate) fn compile_text(&self, object: &ObjectPath, text: &str) -> Result<Compiled, ProjectError> {
+        let scratch = Scratch::new().map_err(ProjectError::io("cannot make a scratch directory"))?;
+        let call = self.call_of(object)?;
+        let source = call.source().unwrap_or_default();
+        let name = if source.ends_with(".c") || source.ends_with(".i") { "unit.i" } else { "unit.ii" };
+        let written = scratch.write(name, text).map_err(ProjectError::io("cannot write the unit"))?;
+        let file = scratch.join("anew.o");
+        let own = |word: String| if word == source { written.display().to_string() } else { word };
+        let mut args: Vec<String> = without_output(&call.args).into_iter().map(own).collect();
+        args.extend(["-w".to_owned(), "-o".to_owned(), file.display().to_string()]);
+        let outcome = self.run(&Compilation { args, ..call.clone() }, &self.shims)?;
+        Ok(Compiled { file, log: outcome.stderr_text(), _scratch: scratch })
+    }
+
+    fn call_of(&self, object: &ObjectPath) -> Result<&'a Compilation, ProjectError> {
+        self.optimized.call_of(object).ok_or_else(|| ProjectError::Unknown { object: object.to_string() })
     }
 
     /// Repeats a call of the optimized build in this tree.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 use trueline_check::{CheckOptions, Checker, Repeat};
-use trueline_explain::{FindingCase, Looking, ProjectCause, ProjectExplainer, check_options};
+use trueline_explain::{FindingCase, Functions, Looking, ProjectCause, ProjectExplainer, check_options};
 use trueline_model::{Fault, OptLevel, PassName, PassRole, Violation, wording};
 use trueline_project::{Choice, Mixer, Mixing, RunCommand, build};
 use trueline_toolchain::{Compiler, Limits};
@@ -41,6 +41,8 @@ pub struct ProjectFinding {
     links: usize,
     /// How mixtures of -O0 and optimized objects were linked.
     mixing: Mixing,
+    /// The functions of the unit that must be optimized for it to show, where one object alone is guilty.
+    functions: Option<FunctionsFound>,
     /// The pass, where one object alone is guilty.
     pass: Option<PassFound>,
     /// Why the finding is not to be had in one file, where a draft was wanted and it is not.
@@ -63,6 +65,28 @@ pub struct PassFound {
     evidence: String,
     /// Compilations of the object that it took.
     compilations: usize,
+}
+
+/// Which functions of a unit a finding needs.
+#[derive(Serialize, JsonSchema)]
+pub struct FunctionsFound {
+    /// Each with its file and line; none where they could not be told apart.
+    guilty: Vec<String>,
+    /// How many functions of the project the unit has.
+    of: usize,
+    /// Compilations of the unit that it took.
+    compilations: usize,
+    /// Why they could not be told apart.
+    reason: Option<String>,
+}
+
+impl From<Functions> for FunctionsFound {
+    fn from(functions: Functions) -> Self {
+        match functions {
+            Functions::Guilty { functions, of, compilations } => Self { guilty: functions, of, compilations, reason: None },
+            Functions::Unknown(reason) => Self { guilty: Vec::new(), of: 0, compilations: 0, reason: Some(reason) },
+        }
+    }
 }
 
 /// Whether a finding is to be had in one file, too.
@@ -90,8 +114,9 @@ impl ProjectFinding {
             None => (None, None),
         };
         let (run, pass) = (run.text.clone(), cause.attribution.map(found));
-        let ProjectCause { sources, links, mixing, .. } = cause;
-        Self { run, opt, violation, objects, sources, links, mixing, pass, not_one_file, case }
+        let ProjectCause { sources, links, mixing, functions, .. } = cause;
+        let functions = functions.map(FunctionsFound::from);
+        Self { run, opt, violation, objects, sources, links, mixing, functions, pass, not_one_file, case }
     }
 
     /// The finding in one file.
@@ -197,7 +222,7 @@ pub fn text(findings: &[ProjectFinding], dir: &Path) {
 }
 
 fn print(finding: &ProjectFinding) {
-    let ProjectFinding { run, opt, violation, objects, sources, links, mixing, pass, .. } = finding;
+    let ProjectFinding { run, opt, violation, objects, sources, links, mixing, functions, pass, .. } = finding;
     println!("{}  ·  {run} {opt}", wording::identity(&Fault::Violation(violation.clone())));
     for (object, source) in objects.iter().zip(sources) {
         println!("  unit      {source} ({object})");
@@ -207,6 +232,15 @@ fn print(finding: &ProjectFinding) {
         Mixing::BuildCommand => "by the build command",
     };
     println!("            {links} links of -O0 and optimized objects, {how}");
+    if let Some(found) = functions {
+        for (index, function) in found.guilty.iter().enumerate() {
+            println!("  {}  {function}", if index == 0 { "function" } else { "        " });
+        }
+        match &found.reason {
+            Some(reason) => println!("  function  not told apart: {reason}"),
+            None => println!("            of {} in the unit · {} compilations", found.of, found.compilations),
+        }
+    }
     match pass {
         Some(found) => {
             let name = found.name.as_ref().map_or("", |n| n.0.as_str());
