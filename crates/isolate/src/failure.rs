@@ -178,7 +178,7 @@ pub fn diagnose(
                 levels: levels.to_vec(),
                 expected: Some(b),
                 telling: Telling::Itself,
-            extent,
+                extent,
             })
         }
         Some((_, BuildBehaviour::Ran { exit: Exit::Signal(_), .. })) => {

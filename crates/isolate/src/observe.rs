@@ -84,7 +84,12 @@ pub(crate) fn extent_of(program: &Program, setting: &Setting) -> Result<Extent, 
 }
 
 /// [`observe`] with a limit for the compiled program's run, and the CPU time that this took.
-pub(crate) fn observe_within(program: &Program, setting: &Setting, extent: Extent, run_limit: Duration) -> Result<(BuildBehaviour, Duration), SeamError> {
+pub(crate) fn observe_within(
+    program: &Program,
+    setting: &Setting,
+    extent: Extent,
+    run_limit: Duration,
+) -> Result<(BuildBehaviour, Duration), SeamError> {
     let none = Duration::ZERO;
     let failed = |e: &dyn std::fmt::Display| SeamError(e.to_string());
     let scratch = Scratch::new().map_err(|e| failed(&e))?;
