@@ -6,7 +6,7 @@
 
 use crate::cost::{Costs, least};
 use crate::plan::{Oracle, SeedBehaviour};
-use crate::program::{Specimen, Trouble, WorkEnd, trouble};
+use crate::program::{MutationFault, Specimen, Trouble, WorkEnd, trouble};
 use crate::run::Campaign;
 use trueline_check::{Behaviour, BuildCost};
 use trueline_model::{Fault, OptLevel, Program};
@@ -83,6 +83,9 @@ impl Campaign<'_> {
                     }
                 },
                 Err(Trouble::TooLong(reason) | Trouble::Drop(reason)) => {
+                    if self.takes_only_the_seed(specimen, index) {
+                        return Ok(WorkEnd::BadMutation(MutationFault::Refused(index)));
+                    }
                     self.warn_once(&reason);
                     for unit in group {
                         self.patiently(|| self.store.drop_unit(unit.id, &reason))?;
@@ -170,7 +173,13 @@ impl Campaign<'_> {
             self.reject(specimen.key, specimen.program, "its seed is not valid")?;
             return Ok(WorkEnd::Rejected);
         }
-        Ok(WorkEnd::BadMutation)
+        Ok(WorkEnd::BadMutation(MutationFault::Behaviour))
+    }
+
+    /// Whether a compiler that just refused a variant at -O0 takes its seed: what is inserted must compile wherever the seed does.
+    pub(crate) fn takes_only_the_seed(&self, specimen: &Specimen<'_>, compiler: usize) -> bool {
+        let takes_seed = || self.checker.build_plain(specimen.original, &self.plan.compilers[compiler], OptLevel::O0).is_ok();
+        specimen.key.mutation > 0 && takes_seed()
     }
 
     #[expect(clippy::too_many_arguments, reason = "one unit's whole setting")]

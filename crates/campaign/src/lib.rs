@@ -11,14 +11,17 @@ mod confirm;
 mod cost;
 mod event;
 mod explain;
+mod family;
 mod judged;
 mod minimal;
 mod plan;
 mod program;
 mod run;
+mod seeds;
+mod steer;
 mod tally;
 
 pub use class::{class_of, collapse, statement_kind};
 pub use event::{Event, FoundEvent, Reporter, Silent, Totals};
-pub use plan::{Confirm, Minimize, Mutate, NoProgram, Oracle, Plan, SeedBehaviour, Seeds, Shard, Validation, VariantSet};
+pub use plan::{Confirm, Minimize, Mutate, NoProgram, Oracle, Plan, SeedBehaviour, SeedOrder, Seeds, Shard, Validation, VariantSet};
 pub use run::{CampaignError, run};

@@ -158,6 +158,15 @@ impl FromStr for Minimize {
     }
 }
 
+/// How seeds follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeedOrder {
+    /// By number.
+    Counted,
+    /// By what recipes like theirs have brought, where the source tells recipes.
+    Steered,
+}
+
 /// Why there is no program to work on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoProgram {
@@ -208,6 +217,8 @@ pub struct Plan {
     pub seeds: Seeds,
     /// Which part of them.
     pub shard: Shard,
+    /// How they follow one another.
+    pub order: SeedOrder,
     /// When to stop, whatever is left.
     pub duration: Option<Duration>,
     /// Threads.
@@ -248,6 +259,7 @@ impl Plan {
             levels: OptLevel::OPTIMIZED.to_vec(),
             seeds: Seeds { first: 1, end: None },
             shard: Shard::WHOLE,
+            order: SeedOrder::Steered,
             duration: None,
             jobs,
             oracle: Oracle::Both,

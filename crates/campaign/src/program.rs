@@ -57,8 +57,17 @@ pub enum WorkEnd {
     Rejected,
     /// The campaign is to stop; units are left.
     Interrupted,
-    /// It does not do what its seed does, whoever compiles it at -O0.
-    BadMutation,
+    /// It is a variant that is not what its seed is.
+    BadMutation(MutationFault),
+}
+
+/// How a variant differs from its seed at -O0, which is the mutation's fault and no compiler's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MutationFault {
+    /// It does something else, whoever compiles it.
+    Behaviour,
+    /// A compiler that takes the seed refuses it; the position of that compiler in the plan.
+    Refused(usize),
 }
 
 /// What came of one compiler's reference or of one unit.
@@ -155,6 +164,9 @@ impl Campaign<'_> {
                     return Ok(WorkEnd::Rejected);
                 }
                 Err(Trouble::Drop(reason)) => {
+                    if self.takes_only_the_seed(specimen, index) {
+                        return Ok(WorkEnd::BadMutation(MutationFault::Refused(index)));
+                    }
                     self.warn_once(&reason);
                     for unit in mine {
                         self.patiently(|| self.store.drop_unit(unit.id, &reason))?;

@@ -2,8 +2,11 @@
 
 use crate::event::{Event, Reporter, Totals};
 use crate::explain::ExplainDesk;
-use crate::plan::{Mutate, NoProgram, Oracle, Plan, VariantSet};
-use crate::program::{Specimen, WorkEnd};
+use crate::family::{Family, how_it_differs};
+use crate::plan::{Mutate, NoProgram, Oracle, Plan, SeedOrder};
+use crate::program::{MutationFault, Specimen, WorkEnd};
+use crate::seeds::tells_recipes;
+use crate::steer::Steering;
 use crate::tally::Tally;
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -13,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trueline_check::{CheckError, CheckOptions, Checker};
 use trueline_explain::Readers;
-use trueline_generate::{Filter, Source, SourceError};
+use trueline_generate::{Filter, Source};
 use trueline_model::{CompilerId, Language, OptLevel, Program};
 use trueline_store::{Claim, ProgramKey, Store, StoreError, UnitResult};
 use trueline_toolchain::Limits;
@@ -46,8 +49,10 @@ pub enum CampaignError {
         languages: String,
     },
     /// A variant does not do what its seed does.
-    #[error("the mutation is at fault: {name} does not do what its seed {seed} does, whoever compiles it at -O0", name = program.name, seed = seed.name)]
+    #[error("the mutation is at fault: {name} {how}", name = program.name)]
     BadMutation {
+        /// What it does otherwise than its seed.
+        how: String,
         /// The variant.
         program: Box<Program>,
         /// Its seed.
@@ -63,15 +68,6 @@ pub enum CampaignError {
         /// The last reason.
         reason: String,
     },
-}
-
-/// A program and its variants, made when first needed.
-#[derive(Default)]
-struct Family {
-    original: Option<Program>,
-    variants: Option<Result<VariantSet, String>>,
-    /// Whether one of them passed the filter.
-    validated: bool,
 }
 
 /// A campaign under way, shared by its threads.
@@ -93,7 +89,8 @@ pub(crate) struct Campaign<'a> {
     warned: Mutex<HashSet<String>>,
     classes: Mutex<HashSet<String>>,
     failed: AtomicBool,
-    next: AtomicU64,
+    pub next: AtomicU64,
+    pub steering: Option<Mutex<Steering>>,
     units: AtomicU64,
     programs: AtomicU64,
     unconfirmed: AtomicU64,
@@ -147,12 +144,14 @@ pub fn run(
         classes: Mutex::default(),
         failed: AtomicBool::new(false),
         next: AtomicU64::new(plan.seeds.first),
+        steering: (plan.order == SeedOrder::Steered && tells_recipes(plan, source)).then(Mutex::default),
         units: AtomicU64::new(0),
         programs: AtomicU64::new(0),
         unconfirmed: AtomicU64::new(0),
         source_failures: AtomicU64::new(0),
         compile_micros: AtomicU64::new(0),
     };
+    campaign.learn_again()?;
     let resumed = store.counts()?;
     let compilers: Vec<CompilerId> = plan.compilers.iter().map(|c| c.id.clone()).collect();
     reporter.event(&Event::Started { source: source.name(), compilers, levels: plan.levels.clone(), resumed });
@@ -210,27 +209,9 @@ impl Campaign<'_> {
                     return Err(e);
                 }
             }
+            self.learn(seed)?;
         }
         Ok(self.explain_some()?)
-    }
-
-    fn next_seed(&self) -> Option<u64> {
-        let end = match (self.plan.seeds.end, self.source.count()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        loop {
-            if self.stopping() {
-                return None;
-            }
-            let seed = self.next.fetch_add(1, Ordering::SeqCst);
-            if end.is_some_and(|end| seed >= end) || seed == u64::MAX {
-                return None;
-            }
-            if self.plan.shard.takes(seed) {
-                return Some(seed);
-            }
-        }
     }
 
     /// A program and its variants.
@@ -259,7 +240,8 @@ impl Campaign<'_> {
                 }
                 Err(NoProgram::Broken(program)) => {
                     let seed = Box::new(family.original.take().unwrap_or_else(|| Program::clone(&program)));
-                    return Err(CampaignError::BadMutation { program, seed });
+                    let how = how_it_differs(MutationFault::Behaviour, &seed, self.plan);
+                    return Err(CampaignError::BadMutation { how, program, seed });
                 }
                 Err(NoProgram::Refused(reason)) => {
                     self.patiently(|| self.store.reject(&key, &reason))?;
@@ -288,8 +270,9 @@ impl Campaign<'_> {
                     self.report(&Event::ProgramDone { program: program.name.clone() });
                 }
                 Ok(Ok(WorkEnd::Rejected | WorkEnd::Interrupted)) => {}
-                Ok(Ok(WorkEnd::BadMutation)) => {
-                    return Err(CampaignError::BadMutation { seed: Box::new(original.clone()), program: Box::new(program) });
+                Ok(Ok(WorkEnd::BadMutation(fault))) => {
+                    let how = how_it_differs(fault, original, self.plan);
+                    return Err(CampaignError::BadMutation { how, seed: Box::new(original.clone()), program: Box::new(program) });
                 }
                 Ok(Err(e)) => return Err(e.into()),
                 Err(_) => {
@@ -304,40 +287,8 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// Makes a program, at the second try where the first fails for reasons outside it.
-    fn make(&self, key: &ProgramKey, family: &mut Family) -> Result<Option<Program>, NoProgram> {
-        match self.try_to_make(key, family) {
-            Err(NoProgram::Failed(_)) => self.try_to_make(key, family),
-            other => other,
-        }
-    }
-
-    fn try_to_make(&self, key: &ProgramKey, family: &mut Family) -> Result<Option<Program>, NoProgram> {
-        if family.original.is_none() {
-            family.original = self.source.program(key.seed, key.language).map_err(|e| match e {
-                SourceError::Job(_) => NoProgram::Failed(e.to_string()),
-                _ => NoProgram::Refused(e.to_string()),
-            })?;
-        }
-        let Some(program) = &family.original else { return Ok(None) };
-        let Some(number) = key.mutation.checked_sub(1) else { return Ok(Some(program.clone())) };
-        let Some(mutator) = self.mutator else { return Ok(None) };
-        // All variants rest on one profile of the program: they are made together.
-        if family.variants.is_none() {
-            family.variants = Some(match mutator.variants(program, self.plan.mutants) {
-                Err(error @ (NoProgram::Failed(_) | NoProgram::Broken(_))) => return Err(error),
-                Err(NoProgram::Refused(reason)) => Err(reason),
-                Ok(variants) => Ok(variants),
-            });
-        }
-        match family.variants.as_ref().expect("made above") {
-            Ok(set) => Ok(set.programs.get(number as usize).cloned()),
-            Err(reason) => Err(NoProgram::Refused(format!("cannot be mutated: {reason}"))),
-        }
-    }
-
     /// The name that programs have in the store: units about code alone are units of their own.
-    fn source_name(&self) -> String {
+    pub(crate) fn source_name(&self) -> String {
         match self.plan.oracle {
             Oracle::WrongCode => format!("{} (wrong code)", self.source.name()),
             Oracle::Debug | Oracle::Both => self.source.name(),

@@ -168,3 +168,41 @@ fn a_program_that_fails_with_every_mutation_is_refused_and_what_was_found_is_kep
     assert_eq!(mutants["judged"], mutants["failing"]);
     assert_eq!(document["ranking"], serde_json::json!([]));
 }
+
+/// gcc that crashes on a macro of the header beside the program, at -O2.
+const CRASHES_ON_MACRO: &str = r#"#!/bin/bash
+case "$*" in *--version*|*-v) exec gcc-12 --version;; esac
+gcc-12 "$@"
+status=$?
+case " $* " in *" -O2 "*)
+    gcc-12 -E "$@" -o - 2>/dev/null | grep -q "a + b" && { echo "program.c:1:1: internal compiler error: in add, at add.cc:1" >&2; exit 1; };;
+esac
+exit $status
+"#;
+
+#[test]
+fn a_bug_that_needs_a_header_is_isolated_with_programs_that_pass_beside_it() {
+    if !have(&["gcc-12"]) {
+        return;
+    }
+    let place = TestPlace::new();
+    let stub = place.write("gcc-stub", CRASHES_ON_MACRO);
+    std::fs::set_permissions(&stub, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for dir in ["include", "tests"] {
+        std::fs::create_dir(place.dir.path().join(dir)).unwrap();
+    }
+    place.write("include/add.h", "#define ADD(a, b) (a + b)\n");
+    place.write("tests/good.c", "int main(void) { return 0; }\n");
+    place.write("tests/bad.c", "int main(void) { return missing; }\n");
+    place.write("tests/worse.c", "int f(int a, int b) { return a + b; }\nint main(void) { return 0; }\n");
+    let file = place.write("needs.c", "#include <add.h>\nint a, b;\nint main(void) { int c = 3; if (a < c) c = c + 1; return ADD(a, b) + c; }\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trueline"));
+    command.current_dir(place.dir.path()).arg("isolate").arg(&file).args(["--target", stub.to_str().unwrap(), "--opt", "-O2"]);
+    command.args(["--cflag=-Iinclude", "--budget", "6s", "--no-switches", "--passing", "tests", "--json"]);
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {stderr}"));
+    assert_eq!(document["failure"]["kind"], "crash", "{stderr}");
+    assert_eq!(document["given"], serde_json::json!({ "passing": 1, "refused": 2, "left": 0 }));
+    assert!(document["mutants"]["judged"].as_u64().unwrap() > 0, "{document:#}");
+}

@@ -152,3 +152,45 @@ fn what_one_compiler_alone_gets_wrong_at_o0_is_wrong_code_of_that_compiler() {
     assert_eq!(found[0].finding.compiler.path, cc);
     assert_eq!(found[0].program.mutation, 2);
 }
+
+#[test]
+fn a_variant_that_a_compiler_refuses_while_it_takes_the_seed_stops_the_hunt_too() {
+    if !can_profile() {
+        return;
+    }
+    let place = Place::new();
+    let cc = place.compiler("*-v001.c*", "echo \"long-v001.c:3:1: error: no such statement\" >&2; exit 1");
+    for oracle in ["wrong-code", "both"] {
+        std::fs::remove_file(place.path("a.db")).ok();
+        let output = place.hunt(&[Path::new("gcc"), &cc], &["--oracle", oracle, "--mutate", "3", "--sampling", "1"]);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{oracle}: {told}");
+        assert!(told.contains("long-v001.c is refused by") && told.contains("which compiles its seed long.c"), "{oracle}: {told}");
+        assert_eq!(std::fs::read_to_string(place.path("a-bad-mutation/long.c")).unwrap(), LONG);
+    }
+}
+
+#[test]
+fn a_compiler_that_does_not_come_back_hangs_and_one_that_only_waits_does_not() {
+    let place = Place::new();
+    // The signal that the limit on CPU time sends, without the half minute before it.
+    let cc = place.compiler("*\" -O2 \"*", "kill -XCPU $$");
+    let (found, done) = place.found(&[&cc], &["--oracle", "wrong-code", "--mutate", "0"]);
+    assert_eq!((found.len(), done), (1, 2), "{found:?}");
+    assert!(matches!(found[0].finding.fault, Fault::Hang { .. }) && found[0].finding.opt == OptLevel::O2, "{found:?}");
+    assert!(found[0].class.ends_with("hang"), "{}", found[0].class);
+    let patient = Place::new();
+    let cc = patient.compiler("*\" -O2 \"*", "sleep 3");
+    assert_eq!(patient.found(&[&cc], &["--oracle", "wrong-code", "--mutate", "0"]).0.len(), 0, "waiting costs no CPU time");
+}
+
+#[test]
+fn a_level_that_takes_much_memory_is_an_explosion_where_others_do_not() {
+    let place = Place::new();
+    let cc = place.compiler("*\" -O2 \"*", "python3 -c 'x = b\"x\" * (1200 << 20)'");
+    let (found, done) = place.found(&[&cc, Path::new("gcc")], &["--oracle", "wrong-code", "--mutate", "0"]);
+    assert_eq!((found.len(), done), (1, 4), "{found:?}");
+    let Fault::Explosion { resource, used, neighbour } = &found[0].finding.fault else { panic!("{found:?}") };
+    assert_eq!((*resource, found[0].finding.opt), (Resource::Memory, OptLevel::O2));
+    assert!(*used >= 1 << 20 && *used >= 20 * neighbour, "{used} KiB, {neighbour} KiB");
+}

@@ -113,5 +113,5 @@ pub fn preprocess(program: &Program, compiler: &Compiler) -> Result<Program, Pre
 }
 
 fn is_preprocessor_flag(flag: &str) -> bool {
-    ["-I", "-D", "-U", "-isystem"].iter().any(|p| flag.starts_with(p))
+    ["-I", "-D", "-U", "-isystem", "-include", "-iquote", "-idirafter"].iter().any(|p| flag.starts_with(p))
 }

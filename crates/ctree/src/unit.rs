@@ -109,6 +109,10 @@ const FRONT_END_FLAGS: [&str; 8] = [
     "-Wno-error=incompatible-function-pointer-types",
 ];
 
+/// Flags with their value in the same word, and those without one.
+const JOINED: [&str; 11] =
+    ["-I", "-D", "-U", "-isystem", "-include", "-iquote", "-idirafter", "-std=", "-ansi", "-funsigned-char", "-fsigned-char"];
+
 /// The flags of a compilation that change what the text means.
 fn front_end_flags(cflags: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
@@ -118,7 +122,7 @@ fn front_end_flags(cflags: &[String]) -> Vec<String> {
         if takes_value {
             kept.push(flag.clone());
             kept.extend(flags.next().cloned());
-        } else if ["-I", "-D", "-U", "-isystem", "-std=", "-ansi", "-funsigned-char", "-fsigned-char"].iter().any(|p| flag.starts_with(p)) {
+        } else if JOINED.iter().any(|p| flag.starts_with(p)) {
             kept.push(flag.clone());
         }
     }

@@ -3,7 +3,7 @@
 use trueline_check::CheckError;
 use trueline_ctree::PreprocessError;
 use trueline_isolate::FailureError;
-use trueline_model::OptLevel;
+use trueline_model::{OptLevel, SeamError};
 use trueline_project::ProjectError;
 use trueline_reduce::ReduceError;
 use trueline_triage::{AttributeError, DraftError, ProbeError};
@@ -26,6 +26,9 @@ pub enum ExplainError {
     /// The program does not fail in a way that can be looked into.
     #[error(transparent)]
     Failure(#[from] FailureError),
+    /// A judgement or a measurement failed.
+    #[error(transparent)]
+    Seam(#[from] SeamError),
     /// The program cannot be freed of its includes.
     #[error(transparent)]
     Preprocess(#[from] PreprocessError),

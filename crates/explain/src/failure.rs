@@ -3,8 +3,9 @@
 use crate::error::ExplainError;
 use crate::judge::patience_for_changes;
 use trueline_check::{CheckOptions, Checker};
+use trueline_generate::Filter;
 use trueline_isolate::{Failure, FailureError, FailureJudge, FailureKind, Setting, diagnose_telling};
-use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError, Violation};
+use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError, Validity, Violation};
 use trueline_toolchain::{Compiler, Limits, cpu_time, installed_compilers};
 
 /// What is being looked into.
@@ -23,6 +24,37 @@ pub struct FailingCase {
     pub judge: Box<dyn SwitchJudge>,
     /// The program that is mutated: the one given, or one that tells more about the same failure.
     pub program: Program,
+    /// Who says whether a witness is a valid program.
+    pub soundness: Soundness,
+}
+
+/// Whether undefined behaviour can make a witness pass, and who would see it.
+pub enum Soundness {
+    /// It cannot: what the compiler does is the failure, and it may not crash on anything.
+    Irrelevant,
+    /// Sanitizers judge every witness.
+    Sanitized(Box<dyn Validity>),
+    /// The failing program itself is refused, for this reason: its mutants would be, too.
+    Unclean(String),
+}
+
+impl Soundness {
+    /// That of a failure which shows when the program runs.
+    fn of_run(program: &Program) -> Result<Self, SeamError> {
+        let filter = Filter::find().quick();
+        Ok(match filter.reject(program)? {
+            None => Self::Sanitized(Box::new(filter)),
+            Some(reason) => Self::Unclean(reason),
+        })
+    }
+
+    /// Who judges witnesses.
+    pub fn validity(&self) -> Option<&dyn Validity> {
+        match self {
+            Self::Sanitized(validity) => Some(&**validity),
+            Self::Irrelevant | Self::Unclean(_) => None,
+        }
+    }
 }
 
 /// A judge that can also judge the program under further flags.
@@ -32,6 +64,9 @@ pub trait SwitchJudge: Interesting {
 
     /// The levels at which the program passes.
     fn passing_levels(&self, program: &Program) -> Result<Vec<OptLevel>, SeamError>;
+
+    /// Whether another program, which has nothing to do with the failure, compiles and passes.
+    fn passes(&self, program: &Program) -> Result<bool, SeamError>;
 }
 
 impl SwitchJudge for FailureJudge {
@@ -41,6 +76,10 @@ impl SwitchJudge for FailureJudge {
 
     fn passing_levels(&self, program: &Program) -> Result<Vec<OptLevel>, SeamError> {
         FailureJudge::passing_levels(self, program)
+    }
+
+    fn passes(&self, program: &Program) -> Result<bool, SeamError> {
+        FailureJudge::passes(self, program)
     }
 }
 
@@ -75,7 +114,7 @@ pub fn find_case(search: &FailureSearch<'_>, program: &Program, compiler: &Compi
     let other =
         installed_compilers().into_iter().rev().find(|c| c.id.kind != compiler.id.kind && c.id.kind != trueline_model::CompilerKind::Rustc);
     match diagnose_telling(program, compiler, &levels, search.cflags, other.as_ref()) {
-        Ok((failure, program)) => Ok(program_case(failure, program)),
+        Ok((failure, program)) => Ok(program_case(failure, program)?),
         Err(passes @ FailureError::Passes { .. }) => {
             debug_case(search, program, compiler, &levels).map_err(|debug| ExplainError::NothingFails { passes, debug: Box::new(debug) })
         }
@@ -83,13 +122,14 @@ pub fn find_case(search: &FailureSearch<'_>, program: &Program, compiler: &Compi
     }
 }
 
-fn program_case(failure: Failure, program: Program) -> FailingCase {
+fn program_case(failure: Failure, program: Program) -> Result<FailingCase, ExplainError> {
+    let soundness = if failure.kind == FailureKind::WrongCode { Soundness::of_run(&program)? } else { Soundness::Irrelevant };
     let kind = match failure.kind {
         FailureKind::Crash => "crash",
         FailureKind::Hang => "hang",
         FailureKind::WrongCode => "wrong-code",
     };
-    FailingCase {
+    Ok(FailingCase {
         kind,
         message: failure.message.clone(),
         setting: failure.failing.clone(),
@@ -97,7 +137,8 @@ fn program_case(failure: Failure, program: Program) -> FailingCase {
         protect_output: failure.kind == FailureKind::WrongCode,
         judge: Box::new(FailureJudge::new(failure)),
         program,
-    }
+        soundness,
+    })
 }
 
 /// Judges by `trueline check`: still failing means that some violation of the same kind remains.
@@ -139,6 +180,10 @@ impl SwitchJudge for DebugJudge {
         // The reference has its own debug information to make: it shares too little with any other level.
         Ok(Vec::new())
     }
+
+    fn passes(&self, program: &Program) -> Result<bool, SeamError> {
+        Ok(self.judge_flags(program, &[])? == Answer::No)
+    }
 }
 
 fn debug_case(
@@ -174,6 +219,7 @@ fn debug_case(
                 protect_output: false,
                 judge: Box::new(judge),
                 program: program.clone(),
+                soundness: Soundness::of_run(program)?,
             });
         }
     }

@@ -70,6 +70,12 @@ pub trait Source: Send + Sync {
         None
     }
 
+    /// What the program of a number is made of, by name, where that is known without making it: hunts choose by it.
+    fn traits(&self, seed: u64, language: Language) -> Vec<String> {
+        let _ = (seed, language);
+        Vec::new()
+    }
+
     /// Whether programs are defined by construction, so that the filter need not be asked.
     fn trusted(&self) -> bool {
         false
@@ -120,6 +126,32 @@ impl Source for WideWeave {
     }
 }
 
+/// The generator that is part of this binary, with a mixture of its own for each seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SwarmWeave;
+
+impl Source for SwarmWeave {
+    fn name(&self) -> String {
+        "weave:swarm".to_owned()
+    }
+
+    fn program(&self, seed: u64, language: Language) -> Result<Option<Program>, SourceError> {
+        Ok(Some(crate::weave_swarm(seed, language)))
+    }
+
+    fn has(&self, _seed: u64, _language: Language) -> bool {
+        true
+    }
+
+    fn traits(&self, seed: u64, language: Language) -> Vec<String> {
+        crate::swarm_traits(seed, language)
+    }
+
+    fn trusted(&self) -> bool {
+        true
+    }
+}
+
 /// Which source, as a user writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceSpec {
@@ -127,6 +159,8 @@ pub enum SourceSpec {
     Weave,
     /// `weave:wide`, the same with what each language has of its own.
     WideWeave,
+    /// `weave:swarm`, the same in a mixture that differs from seed to seed.
+    SwarmWeave,
     /// `csmith`, with options bounded so that traces are short.
     Csmith,
     /// `csmith-default`: csmith as it comes, for comparison.
@@ -143,6 +177,7 @@ impl SourceSpec {
         Ok(match self {
             Self::Weave => Box::new(Weave),
             Self::WideWeave => Box::new(WideWeave),
+            Self::SwarmWeave => Box::new(SwarmWeave),
             Self::Csmith => Box::new(Csmith::new(CsmithOptions::Bounded)?),
             Self::CsmithDefault => Box::new(Csmith::new(CsmithOptions::Default)?),
             Self::Yarpgen => Box::new(Yarpgen::new()?),
@@ -156,6 +191,7 @@ impl fmt::Display for SourceSpec {
         match self {
             Self::Weave => f.write_str("weave"),
             Self::WideWeave => f.write_str("weave:wide"),
+            Self::SwarmWeave => f.write_str("weave:swarm"),
             Self::Csmith => f.write_str("csmith"),
             Self::CsmithDefault => f.write_str("csmith-default"),
             Self::Yarpgen => f.write_str("yarpgen"),
@@ -171,12 +207,13 @@ impl FromStr for SourceSpec {
         match text {
             "weave" => Ok(Self::Weave),
             "weave:wide" => Ok(Self::WideWeave),
+            "weave:swarm" => Ok(Self::SwarmWeave),
             "csmith" => Ok(Self::Csmith),
             "csmith-default" => Ok(Self::CsmithDefault),
             "yarpgen" => Ok(Self::Yarpgen),
             _ => match text.strip_prefix("corpus:") {
                 Some(dir) if !dir.is_empty() => Ok(Self::Corpus(PathBuf::from(dir))),
-                _ => Err(format!("unknown generator `{text}`; use weave, weave:wide, csmith, csmith-default, yarpgen or corpus:DIR")),
+                _ => Err(format!("unknown generator `{text}`; use weave, weave:wide, weave:swarm, csmith, csmith-default, yarpgen or corpus:DIR")),
             },
         }
     }
@@ -188,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_source_reads_back_as_it_is_written() {
-        for text in ["weave", "weave:wide", "csmith", "csmith-default", "yarpgen", "corpus:some/dir"] {
+        for text in ["weave", "weave:wide", "weave:swarm", "csmith", "csmith-default", "yarpgen", "corpus:some/dir"] {
             assert_eq!(text.parse::<SourceSpec>().unwrap().to_string(), text);
         }
         assert!("corpus:".parse::<SourceSpec>().is_err());

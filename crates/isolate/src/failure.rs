@@ -1,27 +1,11 @@
 //! What failing means: the compiler crashes, hangs, or makes code that behaves differently from a
 //! reference (another level, another compiler). Debug-information failures are judged elsewhere.
 
+use crate::observe::{BuildBehaviour, Extent, RUN_SECONDS, SHORT_RUN, Setting, extent_of, observe, observe_within};
+use crate::signature::crash_signature;
 use std::time::Duration;
 use trueline_model::{Answer, Interesting, OptLevel, Program, SeamError};
-use trueline_toolchain::{Compiler, Confinement, Exit, Job, JobError, Limits, Scratch};
-
-/// How a program is compiled.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    /// The compiler that is run.
-    pub compiler: Compiler,
-    /// The level it is run at.
-    pub opt: OptLevel,
-    /// Further flags, given before the level so that the level wins.
-    pub flags: Vec<String>,
-}
-
-impl Setting {
-    /// All flags in order.
-    pub fn all_flags(&self) -> Vec<String> {
-        self.flags.iter().cloned().chain([self.opt.flag().to_owned()]).collect()
-    }
-}
+use trueline_toolchain::{Compiler, Exit};
 
 /// The ways to fail that this crate can tell by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +35,8 @@ pub struct Failure {
     expected: Option<BuildBehaviour>,
     /// How much the program tells about its result.
     pub telling: Telling,
+    /// How far the program is taken.
+    pub extent: Extent,
 }
 
 /// How much a program tells about what it computed.
@@ -102,90 +88,6 @@ pub enum FailureError {
     Seam(#[from] SeamError),
 }
 
-/// What became of a compilation and, if there is a `main`, of the run after it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum BuildBehaviour {
-    Crashed(String),
-    Hung,
-    Refused(String),
-    Compiled,
-    Ran { exit: Exit, stdout: Vec<u8> },
-}
-
-impl BuildBehaviour {
-    fn describe(&self) -> String {
-        match self {
-            Self::Crashed(message) => message.clone(),
-            Self::Hung => "the compiler does not finish".to_owned(),
-            Self::Refused(_) => "it does not compile".to_owned(),
-            Self::Compiled => "it compiles".to_owned(),
-            Self::Ran { exit, .. } => format!("the program ends with {exit:?}"),
-        }
-    }
-}
-
-/// Compilations of small programs take tens of milliseconds; what takes two seconds of CPU hangs.
-const COMPILE_SECONDS: u64 = 2;
-const RUN_SECONDS: u64 = 1;
-const SHORT_RUN: Duration = Duration::from_millis(150);
-
-fn limits(cpu: u64) -> Limits {
-    // Under load the wall clock runs ahead of the CPU clock; it is there for what sleeps.
-    Limits { cpu: Duration::from_secs(cpu), wall: Duration::from_secs(cpu * 15), ..Limits::default() }
-}
-
-fn has_main(source: &str) -> bool {
-    let span = trueline_ctree::Span::new(0, source.len());
-    let words: Vec<&str> = trueline_ctree::tokens(source, span).map(|t| t.text).collect();
-    words.windows(2).any(|pair| pair == ["main", "("])
-}
-
-fn observe(program: &Program, setting: &Setting, link: bool) -> Result<BuildBehaviour, SeamError> {
-    observe_within(program, setting, link, Duration::from_secs(RUN_SECONDS)).map(|(behaviour, _)| behaviour)
-}
-
-/// The same with a limit for the compiled program's run, and the CPU time that this took.
-fn observe_within(program: &Program, setting: &Setting, link: bool, run_limit: Duration) -> Result<(BuildBehaviour, Duration), SeamError> {
-    let none = Duration::ZERO;
-    let failed = |e: &dyn std::fmt::Display| SeamError(e.to_string());
-    let scratch = Scratch::new().map_err(|e| failed(&e))?;
-    scratch.write("program.c", &program.source).map_err(|e| failed(&e))?;
-    let mut job: Job = setting.compiler.job().args(&program.cflags).args(setting.all_flags()).arg("program.c").args(["-o", "out"]);
-    if setting.compiler.id.kind == trueline_model::CompilerKind::Gcc {
-        job = job.arg("-fno-report-bug");
-    }
-    if setting.compiler.id.kind == trueline_model::CompilerKind::Clang {
-        job = job.arg("-fno-crash-diagnostics");
-    }
-    if !link {
-        // gcc's assembler is a program of its own, with no part in the failure.
-        job = job.arg(if setting.compiler.id.kind == trueline_model::CompilerKind::Gcc { "-S" } else { "-c" });
-    }
-    let outcome = job.inside(scratch.path()).limits(limits(COMPILE_SECONDS)).run().map_err(|e: JobError| failed(&e))?;
-    let stderr = outcome.stderr_text();
-    // The signal of the limit makes clang print a stack as if it had crashed: the CPU time used tells it from a crash.
-    let spent = outcome.cpu >= Duration::from_secs(COMPILE_SECONDS).mul_f64(0.95);
-    if outcome.exit == Exit::TimedOut || (!outcome.success() && (spent || stderr.contains("CPU time limit exceeded"))) {
-        return Ok((BuildBehaviour::Hung, none));
-    }
-    if let Some(reason) = trueline_toolchain::starvation(&stderr, outcome.exit) {
-        return Err(SeamError(reason));
-    }
-    if let Some(message) = trueline_toolchain::crash_message(&stderr, outcome.exit) {
-        return Ok((BuildBehaviour::Crashed(message), none));
-    }
-    if !outcome.success() {
-        return Ok((BuildBehaviour::Refused(stderr.lines().take(6).collect::<Vec<_>>().join("\n")), none));
-    }
-    if !link {
-        return Ok((BuildBehaviour::Compiled, none));
-    }
-    let limits = Limits { output: 1 << 20, cpu: run_limit, ..limits(RUN_SECONDS) };
-    let run =
-        Job::new(scratch.join("out")).inside(scratch.path()).limits(limits).confine(Confinement::closed()).run().map_err(|e| failed(&e))?;
-    Ok((BuildBehaviour::Ran { exit: run.exit, stdout: run.stdout }, run.cpu))
-}
-
 /// Finds how a program fails with a compiler: at the levels given, against `other` where levels agree.
 pub fn diagnose(
     program: &Program,
@@ -194,21 +96,21 @@ pub fn diagnose(
     flags: &[String],
     other: Option<&Compiler>,
 ) -> Result<Failure, FailureError> {
-    let link = has_main(&program.source);
     let setting = |compiler: &Compiler, opt| Setting { compiler: compiler.clone(), opt, flags: flags.to_vec() };
     let mut all: Vec<OptLevel> = levels.to_vec();
     if !all.contains(&OptLevel::O0) {
         all.push(OptLevel::O0);
     }
+    let extent = extent_of(program, &setting(compiler, OptLevel::O0))?;
     let seen: Vec<(OptLevel, BuildBehaviour)> =
-        all.iter().map(|&opt| Ok((opt, observe(program, &setting(compiler, opt), link)?))).collect::<Result<_, SeamError>>()?;
+        all.iter().map(|&opt| Ok((opt, observe(program, &setting(compiler, opt), extent)?))).collect::<Result<_, SeamError>>()?;
     let asked = |opt: &OptLevel| levels.contains(opt);
     let name = || program.name.clone();
     if let Some((_, BuildBehaviour::Refused(message))) = seen.iter().find(|(_, b)| matches!(b, BuildBehaviour::Refused(_))) {
         return Err(FailureError::Refused { program: name(), compiler: compiler.id.to_string(), message: message.clone() });
     }
     let second = match other {
-        Some(other) => Some((other, observe(program, &Setting { flags: Vec::new(), ..setting(other, OptLevel::O0) }, link)?)),
+        Some(other) => Some((other, observe(program, &Setting { flags: Vec::new(), ..setting(other, OptLevel::O0) }, extent)?)),
         None => None,
     };
     for (kind, is) in [(FailureKind::Crash, is_crash as fn(&BuildBehaviour) -> bool), (FailureKind::Hang, is_hang)] {
@@ -226,6 +128,7 @@ pub fn diagnose(
             levels,
             expected: None,
             telling: Telling::Itself,
+            extent,
         });
     }
     // Wrong code: -O0 is right unless the other compiler and some other level agree against it.
@@ -257,6 +160,7 @@ pub fn diagnose(
             levels: failing_levels,
             expected: Some(expected),
             telling: Telling::Itself,
+            extent,
         });
     }
     // All levels agree; the other compiler may not.
@@ -274,6 +178,7 @@ pub fn diagnose(
                 levels: levels.to_vec(),
                 expected: Some(b),
                 telling: Telling::Itself,
+                extent,
             })
         }
         Some((_, BuildBehaviour::Ran { exit: Exit::Signal(_), .. })) => {
@@ -339,14 +244,17 @@ impl FailureJudge {
 
     /// Judges a program compiled with further flags.
     pub fn judge_with(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
-        let link = has_main(&program.source);
+        let extent = self.failure.extent;
         let mut setting = self.failure.failing.clone();
         setting.flags.extend_from_slice(extra);
         match self.failure.kind {
             FailureKind::Crash | FailureKind::Hang => {
-                let behaviour = observe(program, &setting, false)?;
+                let behaviour = observe(program, &setting, Extent::Compiled)?;
+                let here = |message: &str| crash_signature(message) == crash_signature(&self.failure.message);
                 Ok(match (self.failure.kind, behaviour) {
-                    (FailureKind::Crash, BuildBehaviour::Crashed(_)) | (FailureKind::Hang, BuildBehaviour::Hung) => Answer::Yes,
+                    // A crash somewhere else is another bug: it says nothing about this one.
+                    (FailureKind::Crash, BuildBehaviour::Crashed(message)) if here(&message) => Answer::Yes,
+                    (FailureKind::Hang, BuildBehaviour::Hung) => Answer::Yes,
                     (_, BuildBehaviour::Compiled) => Answer::No,
                     _ => Answer::Unjudged,
                 })
@@ -355,7 +263,7 @@ impl FailureJudge {
                 let Some(reference) = &self.failure.reference else { return Ok(Answer::Unjudged) };
                 let (expected, took) = match extra.is_empty() {
                     // The reference first: a mutant that ends differently there (aborts, mostly) says nothing.
-                    true => observe_within(program, reference, link, Duration::from_secs(RUN_SECONDS))?,
+                    true => observe_within(program, reference, extent, Duration::from_secs(RUN_SECONDS))?,
                     false => (self.failure.expected.clone().unwrap_or(BuildBehaviour::Compiled), Duration::ZERO),
                 };
                 if !self.ends_as_expected(&expected) {
@@ -363,7 +271,7 @@ impl FailureJudge {
                 }
                 // What the reference does at once the failing program need not be given seconds for.
                 let patience = (took * 10).clamp(SHORT_RUN, Duration::from_secs(RUN_SECONDS));
-                let (behaviour, _) = observe_within(program, &setting, link, patience)?;
+                let (behaviour, _) = observe_within(program, &setting, extent, patience)?;
                 Ok(match &behaviour {
                     BuildBehaviour::Ran { .. } if behaviour == expected => Answer::No,
                     BuildBehaviour::Ran { .. } => Answer::Yes,
@@ -385,6 +293,21 @@ impl FailureJudge {
             }
         }
         Ok(passing)
+    }
+
+    /// Whether another program, one that has nothing to do with the failure, passes under the failing setting: it compiles, and
+    /// where code is at fault it runs as the reference runs it.
+    pub fn passes(&self, program: &Program) -> Result<bool, SeamError> {
+        let failing = &self.failure.failing;
+        let Some(reference) = &self.failure.reference else {
+            return Ok(observe(program, failing, Extent::Compiled)? == BuildBehaviour::Compiled);
+        };
+        if extent_of(program, reference)? == Extent::Compiled {
+            return Ok(false);
+        }
+        let expected = observe(program, reference, Extent::Run)?;
+        let ended = matches!(expected, BuildBehaviour::Ran { exit: Exit::Code(_), .. });
+        Ok(ended && observe(program, failing, Extent::Run)? == expected)
     }
 
     fn ends_as_expected(&self, behaviour: &BuildBehaviour) -> bool {

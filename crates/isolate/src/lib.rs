@@ -9,6 +9,7 @@
 mod failure;
 mod lexical;
 mod mutate;
+mod observe;
 mod oracle_code;
 mod passes;
 mod rank;
@@ -16,15 +17,18 @@ mod report;
 mod rule;
 mod search;
 mod select;
+mod signature;
 mod switch;
 mod widen;
 
-pub use failure::{Failure, FailureError, FailureJudge, FailureKind, Setting, diagnose, diagnose_telling};
+pub use failure::{Failure, FailureError, FailureJudge, FailureKind, diagnose, diagnose_telling};
 pub use mutate::Sites;
+pub use observe::{Extent, Setting};
 pub use oracle_code::OracleCode;
 pub use passes::{bisected_pass, compiler_switches, debug_counters};
 pub use rank::{Aggregate, Level, Passing, Suspect, ochiai, place, rank, reports_diagnostics};
 pub use report::{RankingReport, diff};
 pub use rule::Rule;
 pub use search::{Found, SearchError, SearchEvent, Strategy, Witness, WitnessSearch};
+pub use signature::crash_signature;
 pub use switch::{SwitchWitness, Switchboard, switch_witnesses};

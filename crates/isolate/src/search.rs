@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
-use trueline_model::{Answer, Coverage, CoverageSet, Interesting, Origin, Program, SeamError};
+use trueline_model::{Answer, Coverage, CoverageSet, Interesting, Origin, Program, SeamError, Validity};
 
 /// How rules are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +35,9 @@ pub struct WitnessSearch<'a> {
     pub flags: &'a [String],
     /// Whether the code that shows the program's result must stay as it is.
     pub protect_output: bool,
+    /// Says whether a program that passes means anything: undefined behaviour passes and fails as it likes. `None` where it does
+    /// not matter, or where the failing program itself is not clean.
+    pub validity: Option<&'a dyn Validity>,
     /// How rules are chosen.
     pub strategy: Strategy,
     /// The seed of every random choice.
@@ -54,6 +57,7 @@ impl<'a> WitnessSearch<'a> {
             coverage,
             flags,
             protect_output: false,
+            validity: None,
             strategy: Strategy::Guided,
             seed: 1,
             // Fixed, so that the seed decides what is found whatever the number of processors.
@@ -89,6 +93,8 @@ pub struct Found {
     pub failing_mutants: usize,
     /// How many told nothing (do not compile, behave differently at the reference level too).
     pub unjudged: usize,
+    /// How many passed and would have been witnesses, but are not valid programs.
+    pub invalid: usize,
     /// The highest order of mutation reached.
     pub order: usize,
     /// True when every mutant of every order tried was used up before the budget was.
@@ -217,7 +223,11 @@ impl WitnessSearch<'_> {
                     (Answer::No, Some(covered)) => {
                         let distances: Vec<f64> = found.witnesses.iter().map(|w| w.covered.distance(&covered)).collect();
                         let diverse = distances.iter().all(|distance| *distance > 0.0);
-                        if diverse || self.strategy == Strategy::Random {
+                        // Asked last, since it costs as much as the rest: what is not kept needs no sanitizer.
+                        let kept = diverse || self.strategy == Strategy::Random;
+                        if kept && self.is_invalid(&proposal.program)? {
+                            found.invalid += 1;
+                        } else if kept {
                             let mean = if distances.is_empty() { 1.0 } else { distances.iter().sum::<f64>() / distances.len() as f64 };
                             accepted = Some(mean);
                             let distance = covered.distance(&found.failing);
@@ -233,6 +243,13 @@ impl WitnessSearch<'_> {
             observe(SearchEvent::Progress { judged: found.judged, witnesses: found.witnesses.len(), order: found.order });
         }
         Ok(false)
+    }
+
+    fn is_invalid(&self, program: &Program) -> Result<bool, SeamError> {
+        Ok(match self.validity {
+            Some(validity) => validity.reject(program)?.is_some(),
+            None => false,
+        })
     }
 
     /// Judges mutants side by side, and measures those that pass.

@@ -21,7 +21,19 @@ pub(crate) struct Profiler {
 pub(crate) const PLAIN_FLAGS: [&str; 3] = ["-O0", "-w", "-fno-inline"];
 
 /// The flags of a profiling build. Line tables let a report of MemorySanitizer name its line.
-pub(crate) const FLAGS: [&str; 6] = ["-O0", "-w", "-gline-tables-only", "-fsanitize=memory", "-fno-sanitize-recover=all", "-fno-inline"];
+pub(crate) const FLAGS: [&str; 10] = [
+    "-O0",
+    "-w",
+    "-gline-tables-only",
+    "-fsanitize=memory",
+    "-fno-sanitize-recover=all",
+    "-fno-inline",
+    // Old liberties that gcc still takes, and that test-suites are full of.
+    "-Wno-error=implicit-function-declaration",
+    "-Wno-error=implicit-int",
+    "-Wno-error=int-conversion",
+    "-Wno-error=incompatible-function-pointer-types",
+];
 
 /// Versions looked for by name.
 const MIN_CLANG: u32 = 11;

@@ -25,5 +25,5 @@ pub use evidence::{BuildRecord, Evidence, InsertionRecord, Minimal, ReaderRecord
 pub use filing::KeptTrace;
 pub use finding::{FindingRecord, NewFinding, UnitResult};
 pub use merge::MergeSummary;
-pub use query::{CauseCount, Counts, LevelCount, UnitRecord};
+pub use query::{CauseCount, Counts, LevelCount, ProgramYield, UnitRecord};
 pub use store::{ProgramKey, Store};

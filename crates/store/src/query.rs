@@ -79,7 +79,44 @@ pub struct CauseCount {
     pub first: FindingId,
 }
 
+/// What the programs of a seed cost and brought.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProgramYield {
+    /// CPU seconds of their units.
+    pub cpu: f64,
+    /// The classes that showed, kept or counted.
+    pub classes: BTreeSet<String>,
+}
+
 impl Store {
+    /// What seeds of a source brought: one of them, or all.
+    pub fn yields(&self, source: &str, seed: Option<u64>) -> Result<BTreeMap<u64, ProgramYield>, StoreError> {
+        let units = "FROM programs p JOIN units u ON u.program = p.id";
+        let which = "WHERE p.source = ?1 AND (?2 IS NULL OR p.seed = ?2)";
+        let cost = format!("SELECT p.seed, coalesce(sum(u.cpu), 0) {units} {which} AND u.state = 'done' GROUP BY p.seed");
+        let classes = format!(
+            "SELECT p.seed, f.class {units} JOIN findings f ON f.unit = u.id {which}
+             UNION SELECT p.seed, r.class {units} JOIN repeats r ON r.unit = u.id {which}"
+        );
+        let key = (source, seed.map(|s| s as i64));
+        self.with(|c| {
+            let mut all: BTreeMap<u64, ProgramYield> = BTreeMap::new();
+            let mut statement = c.prepare(&cost)?;
+            for row in statement.query_map(key, |r| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?)))? {
+                let (seed, cpu) = row?;
+                all.entry(seed).or_default().cpu = cpu;
+            }
+            let mut statement = c.prepare(&classes)?;
+            for row in statement.query_map(key, |r| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?)))? {
+                let (seed, class): (u64, String) = row?;
+                if let Some(brought) = all.get_mut(&seed) {
+                    brought.classes.insert(class);
+                }
+            }
+            Ok(all)
+        })
+    }
+
     /// How often each class was found, kept or not.
     pub fn class_counts(&self) -> Result<BTreeMap<String, u64>, StoreError> {
         let sql = "SELECT class, sum(n) FROM (SELECT class, count(*) AS n FROM findings GROUP BY class

@@ -11,7 +11,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use trueline_campaign::{CampaignError, Confirm, Minimize, Oracle, Plan, Reporter, Seeds, Shard, Silent, Totals, Validation};
+use trueline_campaign::{CampaignError, Confirm, Minimize, Oracle, Plan, Reporter, SeedOrder, Seeds, Shard, Silent, Totals, Validation};
 use trueline_generate::SourceSpec;
 use trueline_model::{CompilerKind, EngineKind, Invariant, Language, OptLevel, Policy};
 use trueline_store::Store;
@@ -32,12 +32,16 @@ pub struct Args {
     /// A flag for every compilation; may be repeated.
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     cflags: Vec<String>,
-    /// Where programs come from: weave, weave:wide, csmith, csmith-default, yarpgen or corpus:DIR.
+    /// Where programs come from: weave, weave:wide, weave:swarm, csmith, csmith-default, yarpgen or corpus:DIR.
     #[arg(long, default_value = "weave")]
     generator: SourceSpec,
     /// Which programs: 1..200, or 1.. for no end.
     #[arg(long, value_name = "A..B")]
     seeds: Option<Seeds>,
+    /// Take seeds by number. Otherwise, where a generator says what a seed's program is made of (weave:swarm), those come first
+    /// whose like has brought most so far.
+    #[arg(long)]
+    counted: bool,
     /// Stop after this time: 90s, 10m, 2h.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
@@ -146,7 +150,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 
 /// Writes the variant that shows a fault of the mutation, and its seed, beside the database.
 fn keep_bad_mutation(error: CampaignError, db: &std::path::Path) -> anyhow::Error {
-    let CampaignError::BadMutation { program, seed } = &error else { return error.into() };
+    let CampaignError::BadMutation { program, seed, .. } = &error else { return error.into() };
     let dir = beside(db, "bad-mutation");
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(&dir)?;
@@ -233,6 +237,7 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
         plan.invariants.clone_from(&args.invariants);
     }
     plan.shard = args.shard;
+    plan.order = if args.counted { SeedOrder::Counted } else { SeedOrder::Steered };
     plan.duration = args.duration;
     plan.engine = args.engine;
     plan.policy = args.policy;

@@ -1,11 +1,13 @@
 //! `trueline isolate`: which of the compiler's own files one failing program points at.
 
 mod print;
+mod programs;
 
 use crate::exit::Ending;
 use anyhow::{Context, bail};
 pub use print::Document;
 use print::IsolateOutcome;
+use programs::{given_programs, parted, read_program};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
@@ -17,7 +19,7 @@ use trueline_isolate::{
     Aggregate, Level, RankingReport, SearchEvent, Setting, Strategy, SwitchWitness, Switchboard, WitnessSearch, bisected_pass,
     compiler_switches, debug_counters, switch_witnesses,
 };
-use trueline_model::{BlamedPass, Coverage, CoverageSet, Language, OptLevel, Origin, Program};
+use trueline_model::{BlamedPass, Coverage, CoverageSet, OptLevel};
 use trueline_toolchain::{Compiler, Limits, cpu_time, find_compiler};
 
 /// Rank the compiler's own files for a program on which it crashes, hangs, makes wrong code or wrong
@@ -171,14 +173,15 @@ impl Watched {
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let started = (Instant::now(), cpu_time());
-    let given = read_program(&args)?;
+    let (text_flags, cflags) = parted(&args.cflags);
+    let given = read_program(&args, &text_flags)?;
     let mut named = args.guilty_pass.clone();
     named.extend(args.triage.as_deref().map(triaged_passes).transpose()?.unwrap_or_default());
     let compiler = find_compiler(&args.target)?;
     let watched = open_coverage(&args, &compiler)?;
     let coverage = watched.coverage();
     let scope = if args.failure == FailureChoice::DebugInfo { FailureScope::DebugInfo } else { FailureScope::Any };
-    let case = find_case(&FailureSearch { levels: &args.opt, cflags: &args.cflags, scope }, &given, &compiler)?;
+    let case = find_case(&FailureSearch { levels: &args.opt, cflags: &cflags, scope }, &given, &compiler)?;
     let program = &case.program;
     let progress = ProgressLine { on: std::io::stderr().is_terminal(), started: started.0 };
     let budget = args.budget;
@@ -186,8 +189,10 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 
     let flags = case.setting.all_flags();
     let switches = if args.no_switches { Vec::new() } else { find_switches(&case, &compiler, coverage, budget, &progress)? };
+    let extra = given_programs(&args, &case, coverage)?;
     let search = WitnessSearch {
         protect_output: case.protect_output,
+        validity: case.soundness.validity(),
         strategy: if args.search == SearchKind::Guided { Strategy::Guided } else { Strategy::Random },
         seed: args.seed,
         ..WitnessSearch::new(program, &*case.judge, coverage, &flags)
@@ -195,11 +200,10 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let found = search.run(&mut within, &mut |event| progress.show(event))?;
     progress.clear();
     let levels = passing_levels(&case, coverage)?;
-    let extra = passing_programs(args.passing.as_deref(), &flags, coverage, &mut within)?;
-    let compared = !(found.witnesses.is_empty() && switches.is_empty() && extra.is_empty() && levels.is_empty());
+    let compared = !(found.witnesses.is_empty() && switches.is_empty() && extra.covered.is_empty() && levels.is_empty());
     let level = if args.level == LevelKind::File { Level::File } else { Level::Function };
     let report =
-        RankingReport { found: &found, switches: &switches, levels: &levels, passing: &extra, map: coverage.code_map(), crash: case.crash };
+        RankingReport { found: &found, switches: &switches, levels: &levels, passing: &extra.covered, map: coverage.code_map(), crash: case.crash };
     let aggregate = if args.aggregate == AggregateKind::Mean { Aggregate::Mean } else { Aggregate::Evidence };
     let ranking = if compared { report.ranking(level, aggregate) } else { Vec::new() };
     if named.is_empty() {
@@ -215,6 +219,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         counter_files: &watched.counter_files(&compiler, &switches),
         guilty: &guilty,
         ranking: &ranking,
+        given: &extra,
         cpu: cpu_time() - started.1,
         wall: started.0.elapsed(),
     };
@@ -268,25 +273,6 @@ fn triaged_passes(path: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names.into_iter().collect())
 }
 
-fn read_program(args: &Args) -> anyhow::Result<Program> {
-    let path = &args.file;
-    if Language::of_path(path) == Some(Language::Cpp) {
-        bail!(
-            "{}: isolate makes witness programs by rules over C tokens, which do not hold for C++; it takes .c and .i files",
-            path.display()
-        );
-    }
-    if Language::of_path(path) != Some(Language::C) {
-        bail!("{} is not a C program; isolate mutates C only", path.display());
-    }
-    let source = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = std::fs::canonicalize(path).ok().and_then(|p| p.parent().map(Path::to_owned)).unwrap_or_default();
-    // Mutants are compiled elsewhere: what the program includes is still beside it.
-    let cflags = if source.contains("#include \"") { vec![format!("-I{}", folder.display())] } else { Vec::new() };
-    Ok(Program { name, language: Language::C, source, origin: Origin::File { path: path.clone() }, cflags })
-}
-
 fn open_coverage(args: &Args, compiler: &Compiler) -> anyhow::Result<Watched> {
     let limits = Limits { cpu: Duration::from_secs(6), ..Limits::seconds(60) };
     Ok(match args.coverage {
@@ -323,31 +309,6 @@ fn passing_levels(case: &FailingCase, coverage: &dyn Coverage) -> anyhow::Result
         Ok(coverage.measure(&case.program, &setting.all_flags())?)
     };
     case.judge.passing_levels(&case.program)?.into_iter().map(measure).collect()
-}
-
-fn passing_programs(
-    dir: Option<&Path>,
-    flags: &[String],
-    coverage: &dyn Coverage,
-    within: &mut dyn FnMut() -> bool,
-) -> anyhow::Result<Vec<CoverageSet>> {
-    let Some(dir) = dir else { return Ok(Vec::new()) };
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))?.flatten().map(|e| e.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|ext| ext == "c"));
-    files.sort();
-    let mut sets = Vec::new();
-    for path in files {
-        if !within() && !sets.is_empty() {
-            break;
-        }
-        let source = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let cflags = vec![format!("-I{}", dir.display())];
-        let program = Program { name, language: Language::C, source, origin: Origin::File { path }, cflags };
-        sets.push(coverage.measure(&program, flags)?);
-    }
-    Ok(sets)
 }
 
 /// One line on the terminal, for what takes longer than two seconds.

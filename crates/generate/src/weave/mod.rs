@@ -2,7 +2,8 @@
 //! and as Rust from one model. Same seed, same program, always.
 //!
 //! `weave:wide` adds idioms that only one language has; see `idiom`. Its programs are other programs, on
-//! streams of their own, so that seeds of `weave` that are stored somewhere keep theirs.
+//! streams of their own, so that seeds of `weave` that are stored somewhere keep theirs. `weave:swarm` mixes the same
+//! differently for each seed; see `swarm`.
 //!
 //! Deliberately absent: heap, threads, input, and every construct that a language leaves undefined or
 //! unspecified; in the common model also floating point.
@@ -18,6 +19,7 @@ mod rust;
 mod scope;
 mod shape;
 mod stmt;
+mod swarm;
 mod wide;
 
 use model::{Global, Linkage, Module, Range, Scalar, Struct, WovenType};
@@ -54,13 +56,34 @@ pub fn weave_wide(seed: u64, language: Language) -> Program {
     Program {
         name: format!("weave-wide-{seed}.{}", language.extension()),
         language,
-        source: match language {
-            Language::C => wide::source(seed, Tongue::C),
-            Language::Cpp => wide::source(seed, Tongue::Cxx),
-            Language::Rust => wide::source(seed, Tongue::Rust),
-        },
+        source: wide::source(seed, tongue_of(language)),
         origin: Origin::Generated { generator: "weave:wide".to_owned(), seed },
         cflags: Vec::new(),
+    }
+}
+
+/// The swarm program of a seed: the statements of wide programs in a mixture of its own.
+pub fn weave_swarm(seed: u64, language: Language) -> Program {
+    Program {
+        name: format!("weave-swarm-{seed}.{}", language.extension()),
+        language,
+        source: swarm::source(seed, tongue_of(language)),
+        origin: Origin::Generated { generator: "weave:swarm".to_owned(), seed },
+        cflags: Vec::new(),
+    }
+}
+
+/// What the swarm program of a seed has much of and what it has none of, by name, without writing it.
+pub fn swarm_traits(seed: u64, language: Language) -> Vec<String> {
+    let tongue = tongue_of(language);
+    swarm::Recipe::of(seed, tongue).traits(tongue)
+}
+
+fn tongue_of(language: Language) -> Tongue {
+    match language {
+        Language::C => Tongue::C,
+        Language::Cpp => Tongue::Cxx,
+        Language::Rust => Tongue::Rust,
     }
 }
 

@@ -49,6 +49,9 @@ pub struct Maker {
     pub tongue: Option<Tongue>,
     /// What this program mixes into its statements, of all that its language has.
     pub idioms: Vec<Idiom>,
+    /// How often each kind of statement is written, and how many of a hundred are idioms.
+    pub statement_weights: [usize; 16],
+    pub idiom_share: usize,
     pub dice: Dice,
     pub module: Module,
     pub signatures: Vec<Signature>,
@@ -71,6 +74,8 @@ impl Maker {
         Self {
             tongue: None,
             idioms: Vec::new(),
+            statement_weights: super::swarm::USUAL,
+            idiom_share: super::stmt::IDIOM_SHARE,
             dice: Dice::new(seed),
             module: Module::default(),
             signatures: Vec::new(),

@@ -11,7 +11,10 @@ use super::scope::{Jump, Maker, Mutability, VarInScope};
 pub const MAX_DEPTH: u32 = 3;
 
 /// Of a hundred statements of a wide program, how many are idioms of its language.
-const IDIOM_SHARE: usize = 16;
+pub const IDIOM_SHARE: usize = 16;
+
+/// The statements that have blocks, among the kinds of statements.
+const NESTING: std::ops::Range<usize> = 3..11;
 
 impl Maker {
     /// About `n` statements in a scope of their own.
@@ -39,28 +42,13 @@ impl Maker {
 
     /// Writes one statement, sometimes with a declaration before it.
     pub fn statement(&mut self, out: &mut Block, depth: u32) {
-        if self.tongue.is_some() && self.dice.chance(IDIOM_SHARE) && self.idiom(out, depth) {
+        if self.tongue.is_some() && self.dice.chance(self.idiom_share) && self.idiom(out, depth) {
             return;
         }
-        let nest = usize::from(depth < MAX_DEPTH);
-        let weights = [
-            14,        // declare
-            20,        // assign
-            12,        // update
-            14 * nest, // if
-            6 * nest,  // for
-            4 * nest,  // while
-            4 * nest,  // do while
-            5 * nest,  // switch
-            3 * nest,  // goto forward
-            2 * nest,  // goto backward
-            4 * nest,  // scope with shadowing
-            10,        // call
-            3,         // volatile
-            6,         // ternary on three lines
-            5,         // jump out
-            3,         // checksum
-        ];
+        let mut weights = self.statement_weights;
+        if depth >= MAX_DEPTH {
+            weights[NESTING].fill(0);
+        }
         match self.dice.weighted(&weights) {
             0 => self.declare(out),
             1 => self.assign(out),

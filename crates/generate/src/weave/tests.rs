@@ -34,6 +34,29 @@ fn wide_programs_keep_to_their_length_and_use_every_idiom() {
 }
 
 #[test]
+fn swarm_programs_follow_their_recipes() {
+    for tongue in [Tongue::C, Tongue::Cxx, Tongue::Rust] {
+        let mut without_loops = 0;
+        for seed in 0..60 {
+            let text = swarm::source(seed, tongue);
+            assert_eq!(text, swarm::source(seed, tongue));
+            assert!(swarm::LINES.contains(&text.lines().count()), "{tongue:?}, seed {seed}");
+            let traits = swarm::Recipe::of(seed, tongue).traits(tongue);
+            let has = |name: &str| traits.iter().any(|t| t == name);
+            // Idioms and kernels have loops and jumps of their own.
+            if tongue == Tongue::C && has("no goto") && has("no goto-back") {
+                assert!(!text.contains("goto out"), "seed {seed}");
+                without_loops += 1;
+            }
+            for idiom in idiom::of(tongue).iter().filter(|idiom| has(idiom.name)) {
+                assert!(text.contains(&format!(" {}", idiom.name)), "{tongue:?}, seed {seed}: no {}", idiom.name);
+            }
+        }
+        assert!(tongue != Tongue::C || without_loops > 3, "recipes leave something out");
+    }
+}
+
+#[test]
 fn seeds_of_the_common_model_keep_their_programs() {
     // Findings are stored by seed: what a seed of `weave` means must not move when the generator grows.
     let digest = |text: &str| text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));

@@ -38,7 +38,7 @@ pub fn source(seed: u64, tongue: Tongue) -> String {
 }
 
 /// The seed of a stream of choices: one for each language, none of them that of the model's own programs.
-fn stream(seed: u64, tongue: Tongue, attempt: u64) -> u64 {
+pub fn stream(seed: u64, tongue: Tongue, attempt: u64) -> u64 {
     let salt = match tongue {
         Tongue::C => 0x77c0,
         Tongue::Cxx => 0x77c1,
@@ -47,7 +47,7 @@ fn stream(seed: u64, tongue: Tongue, attempt: u64) -> u64 {
     seed.rotate_left(17) ^ salt ^ attempt.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-fn write(module: &Module, tongue: Tongue) -> String {
+pub fn write(module: &Module, tongue: Tongue) -> String {
     match tongue {
         Tongue::C | Tongue::Cxx => c::write(module, tongue),
         Tongue::Rust => rust::write(module),
@@ -77,7 +77,7 @@ fn module(seed: u64, tongue: Tongue) -> Module {
 
 impl Maker {
     /// A function around one idiom, so that each of the program's idioms is there at least once.
-    fn host(&mut self, idiom: Idiom) {
+    pub fn host(&mut self, idiom: Idiom) {
         let params: Vec<_> = (0..=self.dice.below(3)).map(|_| self.scalar_param()).collect();
         let (scalar, range) = self.result();
         let returns = Some((WovenType::Scalar(scalar), range));

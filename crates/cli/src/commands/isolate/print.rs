@@ -3,7 +3,7 @@
 use super::{Args, GuiltyPass, LevelKind, SearchKind};
 use serde::Serialize;
 use std::time::Duration;
-use trueline_explain::FailingCase;
+use trueline_explain::{FailingCase, PassingPrograms, Soundness};
 use trueline_isolate::{Found, Suspect, SwitchWitness, diff};
 use trueline_model::{CompilerId, OptLevel, Program};
 use trueline_toolchain::Compiler;
@@ -19,6 +19,7 @@ pub struct IsolateOutcome<'a> {
     pub counter_files: &'a [Vec<String>],
     pub guilty: &'a [GuiltyPass],
     pub ranking: &'a [Suspect],
+    pub given: &'a PassingPrograms,
     pub cpu: Duration,
     pub wall: Duration,
 }
@@ -37,6 +38,11 @@ pub struct Document<'a> {
     switches: Vec<&'a str>,
     guilty_passes: &'a [GuiltyPass],
     mutants: MutantView,
+    /// Programs of `--passing`.
+    given: GivenView,
+    /// Why witnesses were not sanitized, where the failing program is not clean itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unclean: Option<&'a str>,
     ranking: &'a [Suspect],
     cpu_seconds: f64,
     wall_seconds: f64,
@@ -62,8 +68,20 @@ struct MutantView {
     judged: usize,
     failing: usize,
     unjudged: usize,
+    /// Those that pass and are not valid programs.
+    invalid: usize,
     order: usize,
     exhausted: bool,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct GivenView {
+    /// Those that compile and pass.
+    passing: usize,
+    /// Those that do not.
+    refused: usize,
+    /// Those there was no time for.
+    left: usize,
 }
 
 impl IsolateOutcome<'_> {
@@ -89,15 +107,29 @@ impl IsolateOutcome<'_> {
                 judged: found.judged,
                 failing: found.failing_mutants,
                 unjudged: found.unjudged,
+                invalid: found.invalid,
                 order: found.order,
                 exhausted: found.exhausted,
             },
+            given: GivenView {
+                passing: self.given.covered.len(),
+                refused: self.given.refused.len(),
+                left: self.given.left,
+            },
+            unclean: self.unclean(),
             ranking: self.ranking,
             cpu_seconds: self.cpu.as_secs_f64(),
             wall_seconds: self.wall.as_secs_f64(),
         };
         println!("{}", serde_json::to_string_pretty(&document)?);
         Ok(())
+    }
+
+    fn unclean(&self) -> Option<&str> {
+        match &self.case.soundness {
+            Soundness::Unclean(reason) => Some(reason),
+            Soundness::Irrelevant | Soundness::Sanitized(_) => None,
+        }
     }
 
     /// The report for people.
@@ -137,8 +169,16 @@ impl IsolateOutcome<'_> {
             println!("\nIt passes after `{rules}` (distance {:.4}):", witness.distance);
             print!("{}", diff(&program.source, &witness.program.source));
         }
+        if let Some(reason) = self.unclean() {
+            println!("\nWitnesses were not sanitized, since the program itself is refused: {reason}");
+        }
+        if self.args.passing.is_some() {
+            let PassingPrograms { covered, refused, left } = self.given;
+            println!("\n{} given programs pass, {} do not, {left} were left for lack of time", covered.len(), refused.len());
+        }
+        let invalid = if found.invalid == 0 { String::new() } else { format!(", {} pass and are not valid", found.invalid) };
         println!(
-            "\n{} witnesses of {} mutants up to order {} ({} still fail, {} tell nothing) · {:.0} s CPU, {:.0} s",
+            "\n{} witnesses of {} mutants up to order {} ({} still fail, {} tell nothing{invalid}) · {:.0} s CPU, {:.0} s",
             found.witnesses.len(),
             found.judged,
             found.order,
