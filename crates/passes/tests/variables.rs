@@ -206,8 +206,8 @@ fn referents() -> Referents {
     referents.expressions.insert(PLAIN, vec![]);
     referents.expressions.insert(PLUS_7, vec![0x23, 7, 0x9f]);
     referents.expressions.insert(PLUS_8, vec![0x23, 8, 0x9f]);
-    referents.expressions.insert(WIDENED, vec![0x1001, 16, 7, 0x1001, 32, 7, 0x9f]);
-    referents.expressions.insert(WIDENED_PLUS_7, vec![0x1001, 16, 7, 0x1001, 32, 7, 0x10, 7, 0x22, 0x9f]);
+    referents.expressions.insert(WIDENED, vec![0x1001, 32, 7, 0x1001, 64, 7, 0x9f]);
+    referents.expressions.insert(WIDENED_PLUS_7, vec![0x1001, 32, 7, 0x1001, 64, 7, 0x10, 7, 0x22, 0x9f]);
     referents.constants.insert(SEVEN, Constant { type_code: 32, kind: ConstantKind::Integer(7) });
     referents.constants.insert(EIGHT, Constant { type_code: 32, kind: ConstantKind::Integer(8) });
     referents.constants.insert(POISON, Constant { type_code: 32, kind: ConstantKind::Undefined });
