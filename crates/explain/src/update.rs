@@ -5,8 +5,10 @@
 use crate::explainer::FindingCase;
 use serde::Serialize;
 use std::fmt::Write as _;
-use trueline_model::{CompilerKind, Fault, Language, PassRole, Violation, WatchState, WatchedUpdates};
-use trueline_passes::{Execution, GccExecution, UpdateError, VariableError, Watched, analyze_execution, analyze_gcc_pass};
+use trueline_model::{Breach, CompilerKind, Fault, Language, PassRole, Violation, WatchState, WatchedUpdates};
+use trueline_passes::{
+    Execution, GccExecution, UpdateError, VariableError, VariableErrorKind, VariableRule, Watched, analyze_execution, analyze_gcc_pass,
+};
 use trueline_toolchain::Scratch;
 use trueline_triage::Attribution;
 
@@ -19,6 +21,9 @@ pub enum WrongUpdate {
     /// Of what describes a variable.
     Variable(VariableError),
 }
+
+/// How many updates of earlier executions are told at most.
+const MOST_EARLIER: usize = 2;
 
 /// What watching the guilty pass showed about one violation.
 #[derive(Clone, Debug)]
@@ -50,9 +55,7 @@ pub fn watch(case: &FindingCase, attribution: &Attribution) -> Option<Update> {
         }
         _ => return None,
     }
-    let number = attribution.execution?;
-    let function = attribution.function.as_deref();
-    let watched = watch_execution(case, &pass.0, number, function).unwrap_or_else(Watched::Unwatched);
+    let watched = watch_execution(case, &pass.0, attribution, violation)?.unwrap_or_else(Watched::Unwatched);
     Some(Update::of(watched, violation))
 }
 
@@ -63,33 +66,62 @@ fn watch_gcc(case: &FindingCase, pass: &str) -> Result<Watched, String> {
     Ok(analyze_gcc_pass(&GccExecution { compiler, source: &source, opt: case.opt, cflags, pass }))
 }
 
-fn watch_execution(case: &FindingCase, pass: &str, number: u64, function: Option<&str>) -> Result<Watched, String> {
-    let scratch = Scratch::new().map_err(|e| format!("no scratch directory: {e}"))?;
-    let source = scratch.write(&case.program.name, &case.program.source).map_err(|e| format!("cannot write the program: {e}"))?;
-    let (compiler, cflags) = (&case.compiler, case.program.cflags.as_slice());
-    let execution = Execution { compiler, source: &source, opt: case.opt, cflags, pass, number, function };
-    analyze_execution(&execution).map_err(|e| e.to_string())
+/// `None` where the attribution names no execution.
+fn watch_execution(case: &FindingCase, pass: &str, attribution: &Attribution, violation: &Violation) -> Option<Result<Watched, String>> {
+    let number = attribution.execution?;
+    let frames: Vec<String> = violation.frames.iter().map(|f| (**f).to_owned()).collect();
+    let watch = || {
+        let scratch = Scratch::new().map_err(|e| format!("no scratch directory: {e}"))?;
+        let source = scratch.write(&case.program.name, &case.program.source).map_err(|e| format!("cannot write the program: {e}"))?;
+        let execution = Execution {
+            compiler: &case.compiler,
+            source: &source,
+            opt: case.opt,
+            cflags: case.program.cflags.as_slice(),
+            pass,
+            number,
+            function: attribution.function.as_deref(),
+            variable: violation.variable().map(|name| &**name),
+            frames: &frames,
+        };
+        analyze_execution(&execution).map_err(|e| e.to_string())
+    };
+    Some(watch())
 }
 
 impl WrongUpdate {
-    /// Whether it is about the line or the variable that is violated.
+    /// Whether it is about the line or the variable that is violated, in a way that the violation can come of.
     fn concerns(&self, violation: &Violation) -> bool {
         match self {
             WrongUpdate::Location(e) => e.srcs.iter().chain([&e.dst]).any(|i| i.line == Some(violation.line.0)),
-            WrongUpdate::Variable(e) => violation.variable().is_some_and(|name| **name == *e.variable),
+            WrongUpdate::Variable(e) => violation.variable().is_some_and(|name| **name == *e.variable) && explains(e, &violation.breach),
         }
     }
 
     /// Whether LLVM's guide allows it, so that it counts only where it explains the fault.
     fn is_allowed(&self) -> bool {
-        matches!(self, WrongUpdate::Variable(e) if e.hidden_by.is_some())
+        match self {
+            WrongUpdate::Location(e) => e.hidden_by.is_some(),
+            WrongUpdate::Variable(e) => e.hidden_by.is_some(),
+        }
+    }
+}
+
+/// Whether a wrong description can be what a violation of the variable shows: nothing is shown where it was lost, and an expression
+/// that cannot be evaluated gives no value.
+fn explains(error: &VariableError, breach: &Breach) -> bool {
+    let is_unreadable = error.hidden_by == Some(VariableRule::MixedTypes);
+    match breach {
+        Breach::Dwarf(_) => is_unreadable,
+        Breach::Lost(_) => is_unreadable || error.kind == VariableErrorKind::Lost,
+        _ => !is_unreadable && error.kind != VariableErrorKind::Lost,
     }
 }
 
 impl Update {
     /// Puts the errors about the violated line or variable first.
     fn of(watched: Watched, violation: &Violation) -> Self {
-        let (state, pairs, mut errors) = match watched {
+        let (state, pairs, mut errors, mut earlier) = match watched {
             Watched::CodeGeneration(reason) => {
                 let summary = format!("the pass belongs to code generation, and no update can be named: {reason}");
                 return Self { state: WatchState::CodeGeneration, summary, errors: Vec::new(), on_the_line: 0 };
@@ -98,18 +130,30 @@ impl Update {
                 let summary = format!("the pass could not be watched: {reason}");
                 return Self { state: WatchState::Unwatched, summary, errors: Vec::new(), on_the_line: 0 };
             }
-            Watched::Judged { pairs, errors, variables } => {
+            Watched::Judged { pairs, errors, variables, earlier } => {
                 let all = errors.into_iter().map(WrongUpdate::Location).chain(variables.into_iter().map(WrongUpdate::Variable));
-                (WatchState::Watched, pairs, all.collect::<Vec<_>>())
+                let earlier = earlier.into_iter().map(WrongUpdate::Variable).collect::<Vec<_>>();
+                (WatchState::Watched, pairs, all.collect::<Vec<_>>(), earlier)
             }
         };
         // Of no variable, a violation is of lines, frames or scopes, which descriptions of variables do not explain.
         errors.retain(|e| violation.variable().is_some() || matches!(e, WrongUpdate::Location(_)));
         // What LLVM permits itself is told only where it is what the violation shows.
-        errors.retain(|e| !e.is_allowed() || (violation.variable().is_some() && e.concerns(violation)));
+        errors.retain(|e| !e.is_allowed() || e.concerns(violation));
         errors.sort_by_key(|e| (!e.concerns(violation), e.is_allowed()));
         let on_the_line = errors.iter().filter(|e| e.concerns(violation)).count();
-        let summary = summarize(pairs, &errors, on_the_line, violation);
+        let mut summary = summarize(pairs, &errors, on_the_line, violation);
+        // What an earlier execution did is told only where this one did nothing that the violation can come of.
+        earlier.retain(|e| on_the_line == 0 && e.concerns(violation));
+        earlier.truncate(MOST_EARLIER);
+        if let Some(WrongUpdate::Variable(first)) = earlier.first() {
+            let (pass, name) = (&first.pass, &first.variable);
+            summary = format!(
+                "what an earlier execution of {pass} did to `{name}` shows from this execution on, which itself does nothing wrong to it"
+            );
+        }
+        let on_the_line = on_the_line + earlier.len();
+        errors.splice(0..0, earlier);
         Self { state, summary, errors, on_the_line }
     }
 
@@ -188,6 +232,9 @@ fn write_location(text: &mut String, error: &UpdateError) {
     if let Some(evidence) = &error.evidence {
         let _ = writeln!(text, "  - control flow: {}", evidence.sentence());
     }
+    if let Some(rule) = error.hidden_by {
+        let _ = writeln!(text, "  - a rule allows this: {}", rule.reason());
+    }
     let _ = writeln!(text, "  - place: `{}`", error.site.chain.join(" → "));
     let _ = writeln!(text, "  - missing update: `{}`", error.skeleton);
 }
@@ -207,7 +254,7 @@ fn write_variable(text: &mut String, error: &VariableError) {
         let _ = writeln!(text, "  - numbers: {numbers}");
     }
     if let Some(rule) = error.hidden_by {
-        let _ = writeln!(text, "  - LLVM permits itself this: {}", rule.reason());
+        let _ = writeln!(text, "  - a rule allows this: {}", rule.reason());
     }
     let _ = writeln!(text, "  - place: `{}`", error.site.chain.join(" → "));
     let _ = writeln!(text, "  - missing update: `{}`", error.skeleton);
@@ -216,7 +263,7 @@ fn write_variable(text: &mut String, error: &VariableError) {
 fn variable_title(error: &VariableError) -> String {
     let times = if error.instances > 1 { format!(", {} times", error.instances) } else { String::new() };
     let kind = format!("{:?}", error.kind).to_lowercase();
-    format!("{kind} description of `{}` (line {}) in `{}`{times}", error.variable, error.line, error.function)
+    format!("{kind} description of `{}` (line {}) in `{}` by {}{times}", error.variable, error.line, error.function, error.pass)
 }
 
 fn location_title(error: &UpdateError) -> String {

@@ -7,10 +7,11 @@
 
 use crate::machine::Codegen;
 use crate::machine::report::for_each_execution;
-use crate::observation::{Observation, ObservationError};
-use crate::report::{Detail, Report, UpdateError, Watch};
+use crate::observation::{Observation, ObservationError, PassRun};
+use crate::report::{Detail, Grouping, Report, UpdateError, Watch};
+use crate::rules::Rule;
 use crate::runner::{SetupError, find_hook};
-use crate::variables::VariableError;
+use crate::variables::{Attention, VariableError};
 use std::path::{Path, PathBuf};
 use trueline_model::OptLevel;
 use trueline_toolchain::{Compiler, Limits, Scratch};
@@ -32,6 +33,10 @@ pub struct Execution<'a> {
     pub number: u64,
     /// The function that it ran on, where the log says so.
     pub function: Option<&'a str>,
+    /// The variable that is shown wrongly from this execution on, where the fault is about one.
+    pub variable: Option<&'a str>,
+    /// The functions that are shown around the fault, the innermost first.
+    pub frames: &'a [String],
 }
 
 /// What watching an execution showed.
@@ -41,11 +46,14 @@ pub enum Watched {
     Judged {
         /// Update pairs that were judged.
         pairs: usize,
-        /// The wrong ones, by place in LLVM.
+        /// The wrong ones, by place in LLVM, last the locations of instructions that stand for nothing.
         errors: Vec<UpdateError>,
-        /// Wrong descriptions of variables, by place in LLVM. Of machine passes also those that a rule allows, last: a fault
-        /// may be one that LLVM permits itself.
+        /// Wrong descriptions of variables, by place in LLVM, also those that a rule allows, last: a fault may be one that
+        /// LLVM permits itself.
         variables: Vec<VariableError>,
+        /// What earlier executions did to the variable in these functions, the latest first: the one that shows a fault
+        /// first need not be the one that made it.
+        earlier: Vec<VariableError>,
     },
     /// The pass works on machine code and could not be read, and why.
     CodeGeneration(String),
@@ -62,14 +70,37 @@ pub fn is_code_generation(pass: &str) -> bool {
 
 /// Runs the compiler up to this execution and judges the updates that the pass made in it.
 pub fn analyze_execution(execution: &Execution<'_>) -> Result<Watched, SetupError> {
-    if is_code_generation(execution.pass) {
-        return Ok(read_machine_pass(execution).unwrap_or_else(Watched::CodeGeneration));
-    }
     let hook = find_hook()?;
+    if is_code_generation(execution.pass) {
+        let mut watched = read_machine_pass(execution).unwrap_or_else(Watched::CodeGeneration);
+        // All passes of the optimizer ran in front of it.
+        if let (Some(name), Ok(observation)) = (execution.variable, observe(execution, &hook)) {
+            let found = told_earlier(&observation, &observation.runs, name, execution.frames);
+            match &mut watched {
+                Watched::Judged { earlier, .. } => *earlier = found,
+                _ if !found.is_empty() => {
+                    watched = Watched::Judged { pairs: 0, errors: Vec::new(), variables: Vec::new(), earlier: found };
+                }
+                _ => {}
+            }
+        }
+        return Ok(watched);
+    }
     Ok(match observe(execution, &hook) {
         Ok(observation) => judge(observation, execution),
         Err(reason) => Watched::Unwatched(reason),
     })
+}
+
+/// What these runs did to one variable of functions that are shown around it, the latest first.
+fn told_earlier(observation: &Observation, runs: &[PassRun], name: &str, frames: &[String]) -> Vec<VariableError> {
+    let detail = Detail { watch: Watch::Variables, hidden: true, grouping: Grouping::BySubject, ..Detail::default() };
+    let seen = Observation { runs: runs.to_vec(), ..observation.without_runs() };
+    let report = Report::about(&seen, detail, Attention::Only(name));
+    let all = report.variable_errors.into_iter().chain(report.variable_hidden);
+    let mut errors: Vec<VariableError> = all.filter(|e| frames.contains(&e.function)).collect();
+    errors.reverse();
+    errors
 }
 
 /// Judges a machine pass by the text of its function in front of and behind it. A pass that runs several times on one function
@@ -87,14 +118,15 @@ fn read_machine_pass(execution: &Execution<'_>) -> Result<Watched, String> {
     for_each_execution(&seen, is_it, |_, findings| {
         runs += 1;
         pairs += findings.pairs;
-        errors.extend(findings.locations.into_iter().filter(|e| e.hidden_by.is_none()));
+        let told = |e: &UpdateError| e.hidden_by.is_none_or(|rule| rule == Rule::StandsForNothing);
+        errors.extend(findings.locations.into_iter().filter(told));
         variables.extend(findings.variables);
     });
     if runs == 0 {
         return Err(format!("{} changed nothing that its text shows", execution.pass));
     }
     variables.sort_by_key(|v: &VariableError| v.hidden_by.is_some());
-    Ok(Watched::Judged { pairs, errors, variables })
+    Ok(Watched::Judged { pairs, errors, variables, earlier: Vec::new() })
 }
 
 /// Whether a bisection log means the machine pass of this title and this command-line option. Until LLVM 21 it has the one,
@@ -129,9 +161,17 @@ fn judge(mut observation: Observation, execution: &Execution<'_>) -> Watched {
         return Watched::Unwatched(format!("{} did not run, or its entry is not one that can be hooked", execution.pass));
     };
     // A run that manipulated nothing is not among the runs, and an earlier one is not the one asked for.
-    observation.runs.retain(|run| run.number == last);
-    let report = Report::of(&observation, Detail { watch: Watch::Everything, ..Detail::default() });
-    Watched::Judged { pairs: report.pairs, errors: report.errors, variables: report.variable_errors }
+    let (runs, before): (Vec<PassRun>, Vec<PassRun>) =
+        std::mem::take(&mut observation.runs).into_iter().filter(|run| run.number <= last).partition(|run| run.number == last);
+    observation.runs = runs;
+    let detail = Detail { watch: Watch::Everything, hidden: true, grouping: Grouping::BySubject, ..Detail::default() };
+    let report = Report::about(&observation, detail, execution.variable.map_or(Attention::All, Attention::Suspect));
+    let earlier = execution.variable.map_or_else(Vec::new, |name| told_earlier(&observation, &before, name, execution.frames));
+    let variables = report.variable_errors.into_iter().chain(report.variable_hidden).collect();
+    // Whose location a new instruction was given is the pass's choice, and a fault may be of just that choice.
+    let given = report.hidden.into_iter().filter(|e| e.hidden_by == Some(Rule::StandsForNothing));
+    let errors = report.errors.into_iter().chain(given).collect();
+    Watched::Judged { pairs: report.pairs, errors, variables, earlier }
 }
 
 #[cfg(test)]

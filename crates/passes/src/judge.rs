@@ -126,7 +126,9 @@ pub fn judge(history: &History<'_>) -> Vec<Verdict> {
             old_flow: &old_flows[before],
             new_flow: &new_flows[place.function],
         });
-        verdicts.extend(judge_pair(history, &provenance, function, pair, place));
+        // Of what stands for nothing only what is wrong is worth telling.
+        let counts = |v: &Verdict| v.kind.is_some() || v.pair.manipulation != Manipulation::Insert;
+        verdicts.extend(judge_pair(history, &provenance, function, pair, place).filter(counts));
     }
     verdicts
 }
@@ -183,7 +185,9 @@ fn deviation(
         // A moved instruction is itself what makes its new block continue its old one: paths decide.
         Manipulation::Move => false,
         Manipulation::Clone => provenance.was_copied(history, *source) || provenance.same_block(history, place, *source),
-        Manipulation::Replace | Manipulation::Rewrite | Manipulation::Terminator => provenance.same_block(history, place, *source),
+        Manipulation::Replace | Manipulation::Rewrite | Manipulation::Terminator | Manipulation::Insert => {
+            provenance.same_block(history, place, *source)
+        }
     });
     if in_the_same_block {
         return None;
@@ -197,14 +201,16 @@ fn deviation(
 }
 
 /// The end of an execution that, before and after the pass alike, passes the destination's block and no
-/// source's. Only asked where all of these blocks are there before and after.
+/// source's. Only asked where all of these blocks are there before and after, or the destination's is the function's entry.
 fn bypass(history: &History<'_>, f: &Function<'_>, place: Place, sources: &[Place]) -> Option<BlockIndex> {
     let (old, new) = (&history.run.before[f.before].blocks, &history.run.after[place.function].blocks);
     let index_of = |blocks: &[Arc<BlockRecord>], at: u64| {
         let found = blocks.iter().position(|b| b.at == at).filter(|_| !history.new_blocks.contains(&at));
         found.map(|index| BlockIndex(index as u32))
     };
-    let old_place = index_of(old, new[place.block.0 as usize].at)?;
+    // The entry is the entry, though it may be a new block.
+    let entry = BlockIndex(0);
+    let old_place = if place.block == entry { entry } else { index_of(old, new[place.block.0 as usize].at)? };
     let old_sources: Vec<BlockIndex> = sources.iter().map(|s| s.block).collect();
     let new_sources = old_sources.iter().map(|s| index_of(new, old[s.0 as usize].at)).collect::<Option<Vec<_>>>()?;
     f.old_flow.end_avoiding(old_place, &old_sources)?;

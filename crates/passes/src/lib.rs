@@ -41,7 +41,7 @@ pub use execution::{Execution, Watched, analyze_execution, is_code_generation};
 pub use gcc::{GccExecution, analyze_gcc_pass};
 pub use judge::{ErrorKind, Operation};
 pub use pairs::Manipulation;
-pub use report::{Detail, FileReport, Problem, ProblemKind, Report, UpdateError, Watch};
+pub use report::{Detail, FileReport, Grouping, Problem, ProblemKind, Report, UpdateError, Watch};
 pub use rules::Rule;
 pub use runner::{Options, PassStage, SetupError, analyze_file, analyze_module, find_hook};
 pub use variables::{VariableError, VariableErrorKind, VariableRule};

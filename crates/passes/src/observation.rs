@@ -203,6 +203,18 @@ pub enum ObservationError {
 }
 
 impl Observation {
+    /// The same process without what its passes did.
+    pub fn without_runs(&self) -> Self {
+        Self {
+            major: self.major,
+            library: self.library.clone(),
+            stacks: self.stacks.clone(),
+            locations: self.locations.clone(),
+            referents: self.referents.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Reads a stream.
     pub fn read(bytes: &[u8]) -> Result<Self, ObservationError> {
         let decoder = Decoder::new(bytes).ok_or(ObservationError::Silent)?;

@@ -57,6 +57,8 @@ pub const ADDRSPACECAST: u8 = 60;
 pub const ICMP: u8 = 42;
 /// `fcmp`.
 pub const FCMP: u8 = 43;
+/// `select`.
+pub const SELECT: u8 = 46;
 /// `br`.
 pub const BR: u8 = 2;
 /// `switch`.

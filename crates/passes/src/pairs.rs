@@ -4,7 +4,8 @@
 //! rewritten one by one. A terminator that takes the place of another in its block is paired with it.
 
 use crate::history::{Birth, History, InstId, Life, Place};
-use crate::observation::StackId;
+use crate::naming;
+use crate::observation::{LocationId, StackId};
 use crate::opcode;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -25,6 +26,8 @@ pub enum Manipulation {
     Terminator,
     /// Created, and operands that used the source now use it.
     Rewrite,
+    /// Created, and given the location of the sources without taking their place.
+    Insert,
 }
 
 /// A destination and its sources.
@@ -44,6 +47,7 @@ pub struct UpdatePair {
 pub fn find_pairs(history: &History<'_>) -> Vec<UpdatePair> {
     let terminators = replaced_terminators(history);
     let rewritten = rewritten_operands(history);
+    let mut lenders = None;
     let mut pairs = Vec::new();
     for (index, life) in history.lives.iter().enumerate() {
         let destination = InstId(index as u32);
@@ -78,7 +82,7 @@ pub fn find_pairs(history: &History<'_>) -> Vec<UpdatePair> {
                 } else if let Some(old) = rewritten.get(&destination) {
                     (Manipulation::Rewrite, vec![*old], stack)
                 } else {
-                    continue;
+                    (Manipulation::Insert, lenders.get_or_insert_with(|| Lenders::of(history)).to(history, life), stack)
                 }
             }
             Birth::Unseen => continue,
@@ -91,6 +95,33 @@ pub fn find_pairs(history: &History<'_>) -> Vec<UpdatePair> {
         }
     }
     pairs
+}
+
+/// The original instructions of each function that have a location, one of each block.
+struct Lenders(HashMap<(u64, LocationId), Vec<InstId>>);
+
+impl Lenders {
+    fn of(history: &History<'_>) -> Self {
+        let mut by_location: HashMap<(u64, LocationId), Vec<InstId>> = HashMap::new();
+        let mut known = HashSet::new();
+        for (index, life) in history.lives.iter().enumerate() {
+            let (Some(location), Some(place)) = (life.location_before, life.before) else { continue };
+            if known.insert((place.function, place.block, location)) {
+                by_location.entry((history.run.before[place.function].at, location)).or_default().push(InstId(index as u32));
+            }
+        }
+        Self(by_location)
+    }
+
+    /// Those that have the location which a created instruction was given. Its own place must show that it belongs there, since
+    /// it took nobody's. Phis have none to speak of, and calls must have some.
+    fn to(&self, history: &History<'_>, life: &Life) -> Vec<InstId> {
+        let (Some(location), Some(place)) = (life.location_after, life.after) else { return Vec::new() };
+        let (function, record) = naming::at(&history.run.after, place);
+        let counts = history.locations.get(location).line != 0 && !matches!(record.opcode, opcode::PHI | opcode::ALLOCA);
+        let lenders = self.0.get(&(function.at, location)).filter(|_| counts && !opcode::is_call(record.opcode));
+        lenders.cloned().unwrap_or_default()
+    }
 }
 
 /// Whether an original instruction was moved to another block: by a call we saw, or, as the snapshots
@@ -117,14 +148,17 @@ fn crossed(history: &History<'_>, before: Place, after: Place) -> bool {
     history.run.before[before.function].at != history.run.after[after.function].at
 }
 
-/// Whether a block was folded into another as a whole: its terminator came along and ends that one now.
+/// Whether a block was folded into another as a whole: it is gone, and its terminator came along and ends that one now. A branch
+/// that was hoisted alone leaves its block behind.
 pub(crate) fn folded(history: &History<'_>, before: Place, after: Place) -> bool {
     let last = |functions: &[Arc<FunctionRecord>], place: Place| {
         functions[place.function].blocks[place.block.0 as usize].instructions.last().map(|i| i.at)
     };
     let old = last(&history.run.before, before).and_then(|at| history.before_ids.get(&at));
     let new = last(&history.run.after, after).and_then(|at| history.after_ids.get(&at));
-    old.is_some() && old == new
+    let from = history.block_before(before);
+    let is_there = || history.run.after.iter().flat_map(|f| &f.blocks).any(|b| b.at == from && !history.new_blocks.contains(&from));
+    old.is_some() && old == new && !is_there()
 }
 
 /// New terminators by the one that ended the same block before, where that one died or was moved away.

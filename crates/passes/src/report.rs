@@ -9,7 +9,7 @@ use crate::picture::Picture;
 use crate::rules::Rule;
 use crate::site::{Site, Symbols};
 use crate::skeleton::skeleton;
-use crate::variables::{self, Described, VariableCount, VariableError, judge_variables};
+use crate::variables::{self, Attention, Described, VariableCount, VariableError, judge_variables};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -137,6 +137,18 @@ pub struct Detail {
     pub pictures: bool,
     /// What is judged.
     pub watch: Watch,
+    /// What is told as one.
+    pub grouping: Grouping,
+}
+
+/// Which errors are told as one with the number of their instances.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// Those of one place in LLVM.
+    #[default]
+    ByPlace,
+    /// Those of one place in LLVM that are about the same line or variable: a fault is about one.
+    BySubject,
 }
 
 /// What of a pass is watched.
@@ -166,6 +178,11 @@ impl Watch {
 impl Report {
     /// Judges everything that was observed.
     pub fn of(observation: &Observation, detail: Detail) -> Self {
+        Self::about(observation, detail, Attention::All)
+    }
+
+    /// Judges what was observed, with more attention to one variable.
+    pub fn about(observation: &Observation, detail: Detail, attention: Attention<'_>) -> Self {
         let symbols = Symbols::of(&PathBuf::from(&observation.library));
         let mut report =
             Self { major: observation.major, passes_run: observation.passes_run, losses: observation.losses.clone(), ..Self::default() };
@@ -174,7 +191,7 @@ impl Report {
             let verdicts = if detail.watch.locations() { judge(&history) } else { Vec::new() };
             report.count_rules(verdicts.iter().filter_map(|v| v.hidden_by).map(Rule::name));
             if detail.watch.variables() {
-                report.add_variables(observation, &history, &symbols, detail);
+                report.add_variables(observation, &history, &symbols, detail, attention);
             }
             let count = report.by_pass.entry(run.pass.clone()).or_default();
             count.runs += 1;
@@ -184,7 +201,7 @@ impl Report {
             report.pairs += verdicts.len();
             let view = View { observation, history: &history, symbols: &symbols, names: std::cell::RefCell::default() };
             let told = verdicts.iter().filter(|v| v.is_error() || (detail.hidden && v.hidden_by.is_some()));
-            told.for_each(|verdict| report.add(view.error(verdict, detail)));
+            told.for_each(|verdict| report.add(view.error(verdict, detail), detail.grouping));
         }
         report
     }
@@ -193,9 +210,16 @@ impl Report {
         names.for_each(|name| *self.by_rule.entry(name.to_owned()).or_default() += 1);
     }
 
-    fn add_variables(&mut self, observation: &Observation, history: &History<'_>, symbols: &Symbols, detail: Detail) {
+    fn add_variables(
+        &mut self,
+        observation: &Observation,
+        history: &History<'_>,
+        symbols: &Symbols,
+        detail: Detail,
+        attention: Attention<'_>,
+    ) {
         let described = Described::of(history, &observation.referents);
-        let judged = judge_variables(history, &observation.referents, &described, observation.major);
+        let judged = judge_variables(history, &observation.referents, &described, attention, observation.major);
         let hidden = judged.verdicts.iter().filter(|v| v.hidden_by.is_some()).count();
         let errors = judged.verdicts.len() - hidden;
         let count = VariableCount { compared: judged.compared, reshaped: judged.reshaped, errors, hidden };
@@ -204,24 +228,26 @@ impl Report {
         self.count_rules(judged.verdicts.iter().filter_map(|v| v.hidden_by).map(variables::VariableRule::name));
         let view = variables::report::View { observation, history, described: &described, symbols };
         for verdict in judged.verdicts.iter().filter(|v| v.hidden_by.is_none() || detail.hidden) {
-            self.add_variable(view.error(verdict));
+            self.add_variable(view.error(verdict), detail.grouping);
         }
     }
 
-    pub(crate) fn add_variable(&mut self, error: VariableError) {
+    pub(crate) fn add_variable(&mut self, error: VariableError, grouping: Grouping) {
         let list = if error.hidden_by.is_some() { &mut self.variable_hidden } else { &mut self.variable_errors };
-        match list.iter_mut().find(|other| other.is_like(&error)) {
+        let subject = |other: &VariableError| (&other.variable, other.line) == (&error.variable, error.line);
+        match list.iter_mut().find(|other| other.is_like(&error) && (grouping == Grouping::ByPlace || subject(other))) {
             Some(other) => other.instances += error.instances,
             None => list.push(error),
         }
     }
 
-    pub(crate) fn add(&mut self, error: UpdateError) {
+    pub(crate) fn add(&mut self, error: UpdateError, grouping: Grouping) {
         let list = if error.hidden_by.is_some() { &mut self.hidden } else { &mut self.errors };
         let same = |other: &&mut UpdateError| {
             (&other.pass, &other.site.function, other.site.address) == (&error.pass, &error.site.function, error.site.address)
                 && (other.kind, other.expected, other.manipulation, other.hidden_by)
                     == (error.kind, error.expected, error.manipulation, error.hidden_by)
+                && (grouping == Grouping::ByPlace || other.dst.line == error.dst.line)
         };
         match list.iter_mut().find(same) {
             Some(other) => other.instances += error.instances,
@@ -246,9 +272,9 @@ impl Report {
         for (rule, count) in other.by_rule {
             *self.by_rule.entry(rule).or_default() += count;
         }
-        other.variable_errors.into_iter().chain(other.variable_hidden).for_each(|error| self.add_variable(error));
+        other.variable_errors.into_iter().chain(other.variable_hidden).for_each(|error| self.add_variable(error, Grouping::ByPlace));
         self.losses.extend(other.losses.into_iter().filter(|l| !self.losses.contains(l)).collect::<Vec<_>>());
-        other.errors.into_iter().chain(other.hidden).for_each(|error| self.add(error));
+        other.errors.into_iter().chain(other.hidden).for_each(|error| self.add(error, Grouping::ByPlace));
     }
 }
 

@@ -28,11 +28,13 @@ pub enum Rule {
     LocationOnPath,
     /// A phi was copied, which only happens together with the block it heads.
     PhiCopy,
+    /// The destination stands for no instruction of the original.
+    StandsForNothing,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 8] = [
+    pub const ALL: [Rule; 9] = [
         Rule::ExplicitDrop,
         Rule::LeftItsBlock,
         Rule::SourceSurvives,
@@ -41,6 +43,7 @@ impl Rule {
         Rule::CallKeepsLocation,
         Rule::LocationOnPath,
         Rule::PhiCopy,
+        Rule::StandsForNothing,
     ];
 
     /// Its name, as `--all` prints it.
@@ -54,13 +57,16 @@ impl Rule {
             Rule::CallKeepsLocation => "call-keeps-location",
             Rule::LocationOnPath => "location-on-path",
             Rule::PhiCopy => "phi-copy",
+            Rule::StandsForNothing => "stands-for-nothing",
         }
     }
 
     /// The section of LLVM's "How to Update Debug Info: A Guide for LLVM Pass Authors" it follows.
     pub fn section(self) -> &'static str {
         match self {
-            Rule::ExplicitDrop | Rule::LineZero | Rule::CallKeepsLocation => "When to drop an instruction location",
+            Rule::ExplicitDrop | Rule::LineZero | Rule::CallKeepsLocation | Rule::StandsForNothing => {
+                "When to drop an instruction location"
+            }
             Rule::LeftItsBlock | Rule::SourceSurvives | Rule::LocationOnPath | Rule::PhiCopy => "When to preserve an instruction location",
             Rule::MergeHasNoLine => "When to merge instruction locations",
         }
@@ -81,6 +87,10 @@ impl Rule {
             Rule::CallKeepsLocation => "a call must keep a location, since it may be inlined or be the frame of a crash",
             Rule::LocationOnPath => "every path through the destination already has this location, so nothing is added to any path",
             Rule::PhiCopy => "a phi is copied with the block it heads, which the copy stands for",
+            Rule::StandsForNothing => {
+                "a new instruction that takes nobody's place may have the location it was made for; the guide speaks of instructions that \
+                 stand for others"
+            }
         }
     }
 }
@@ -102,6 +112,7 @@ pub fn apply(kind: ErrorKind, expected: Operation, case: &Case<'_, '_>) -> Optio
             (Rule::CallKeepsLocation, |_, c| is_real_call(c)),
             (Rule::LocationOnPath, |_, c| c.location_is_on_path),
             (Rule::PhiCopy, |_, c| is_phi_copy(c)),
+            (Rule::StandsForNothing, |_, c| c.pair.manipulation == Manipulation::Insert),
         ],
     };
     rules.iter().find(|(_, allows)| allows(expected, case)).map(|(rule, _)| *rule)

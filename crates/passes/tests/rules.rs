@@ -269,6 +269,45 @@ fn a_conversion_that_every_use_goes_through_stands_for_its_value() {
     assert!(only(judged(before, events(), cast(Some(1)))).kind.is_none());
 }
 
+#[test]
+fn a_branch_that_is_hoisted_out_of_a_block_that_stays_is_moved() {
+    // The branch of one arm of a diamond goes to the entry, as unswitching does; the arm gets another.
+    let before = diamond(vec![], vec![inst(10, ADD, 1, &[])], vec![], vec![]);
+    let mut after = before.clone();
+    after[0].instructions = vec![inst(51, BR, 51, &[])];
+    after[1].instructions = vec![inst(10, ADD, 1, &[]), inst(21, BR, None, &[])];
+    let events = vec![event(EventKind::Create, 21, 0), event(EventKind::Move, 51, 0), event(EventKind::Death, 50, 0)];
+    let verdicts = judged(before, events, after);
+    let hoisted = verdicts.iter().find(|v| v.pair.manipulation == Manipulation::Move).expect("the branch was moved");
+    assert_eq!((hoisted.expected, hoisted.is_error()), (Operation::Drop, true), "{verdicts:#?}");
+}
+
+#[test]
+fn a_new_branch_at_the_entry_that_has_the_line_of_one_arm_is_told_by_its_rule() {
+    // A loop is made of a recursion: the entry is new and ends with the location of the call in one arm.
+    let before = vec![
+        block(100, &[101, 102], vec![inst(50, BR, 50, &[])]),
+        block(101, &[102], vec![inst(10, CALL, 1, &[]), inst(51, BR, 51, &[])]),
+        block(102, &[], vec![inst(52, BR, 52, &[])]),
+    ];
+    let after = |line: Option<u32>| {
+        vec![
+            block(99, &[100], vec![inst(20, BR, line, &[])]),
+            block(100, &[101, 102], vec![inst(50, BR, 50, &[])]),
+            block(101, &[100], vec![inst(51, BR, 51, &[])]),
+            block(102, &[], vec![inst(52, BR, 52, &[])]),
+        ]
+    };
+    let events = || vec![event(EventKind::BlockCreate, 99, 0), event(EventKind::Create, 20, 0), event(EventKind::Death, 10, 0)];
+    let verdict = only(judged(before.clone(), events(), after(Some(1))));
+    assert_eq!((verdict.pair.manipulation, verdict.kind), (Manipulation::Insert, Some(ErrorKind::Incorrect)));
+    assert_eq!((verdict.expected, verdict.hidden_by), (Operation::Drop, Some(Rule::StandsForNothing)));
+    assert!(verdict.evidence.is_some_and(|e| e.location.is_none()), "an execution leaves without the call");
+    // With no line, or with one that every path has, there is nothing to tell.
+    assert!(judged(before.clone(), events(), after(None)).is_empty());
+    assert!(judged(before, events(), after(Some(50))).is_empty());
+}
+
 /// A callee at 2 with an instruction on line 1 and a return, and a caller at 1.
 fn inlined(location: Option<u32>) -> Vec<Verdict> {
     let functions = |caller: Vec<InstructionRecord>| {

@@ -10,7 +10,7 @@ use trueline_llvm_hook::wire::{
 };
 use trueline_passes::history::History;
 use trueline_passes::observation::{Constant, Event, Location, Locations, PassRun, Referents, SourceVariable, StackId};
-use trueline_passes::variables::{Described, VariableErrorKind, VariableVerdict, judge_variables};
+use trueline_passes::variables::{Attention, Described, VariableErrorKind, VariableVerdict, judge_variables};
 use trueline_passes::{Detail, Options, VariableError, VariableRule, Watch, analyze_file, find_hook};
 use trueline_toolchain::{Limits, ToolKind, find_tool};
 
@@ -158,6 +158,8 @@ const EIGHT: u64 = 708;
 const POISON: u64 = 799;
 const ARGUMENT: u64 = 800;
 const FUNCTION: u64 = 1;
+const WIDENED: u64 = 609;
+const WIDENED_PLUS_7: u64 = 610;
 
 fn inst(at: u64, opcode: u8, operands: &[u64]) -> InstructionRecord {
     let type_code = if opcode == BR { 0 } else { 32 };
@@ -204,6 +206,8 @@ fn referents() -> Referents {
     referents.expressions.insert(PLAIN, vec![]);
     referents.expressions.insert(PLUS_7, vec![0x23, 7, 0x9f]);
     referents.expressions.insert(PLUS_8, vec![0x23, 8, 0x9f]);
+    referents.expressions.insert(WIDENED, vec![0x1001, 32, 7, 0x1001, 64, 7, 0x9f]);
+    referents.expressions.insert(WIDENED_PLUS_7, vec![0x1001, 32, 7, 0x1001, 64, 7, 0x10, 7, 0x22, 0x9f]);
     referents.constants.insert(SEVEN, Constant { type_code: 32, kind: ConstantKind::Integer(7) });
     referents.constants.insert(EIGHT, Constant { type_code: 32, kind: ConstantKind::Integer(8) });
     referents.constants.insert(POISON, Constant { type_code: 32, kind: ConstantKind::Undefined });
@@ -230,7 +234,7 @@ fn judged_on(
     let (locations, referents) = (locations(), referents());
     let history = History::follow(&run, &locations);
     let described = Described::of(&history, &referents);
-    judge_variables(&history, &referents, &described, 19).verdicts
+    judge_variables(&history, &referents, &described, Attention::All, 19).verdicts
 }
 
 /// %10 = add %a, 7; x is %10; a call; the end.
@@ -325,6 +329,77 @@ fn an_expression_must_give_the_value_that_it_stands_for() {
     assert_eq!(verdict.kind, VariableErrorKind::Wrong);
     let numbers = verdict.counterexample.unwrap();
     assert_eq!(numbers.described.unwrap() as u32, (numbers.value as u32).wrapping_add(1));
+}
+
+#[test]
+fn an_expression_that_joins_numbers_of_two_types_is_told_by_its_rule() {
+    let salvaged = || [vec![event(EventKind::Salvage, 10, 0)], deleted()].concat();
+    let verdict = only(judged(straight(&[10], PLAIN), salvaged(), without(&[ARGUMENT], WIDENED_PLUS_7)));
+    assert_eq!((verdict.clash, verdict.hidden_by), (Some(0x22), Some(VariableRule::MixedTypes)));
+    // One that was so before is not this pass's doing, and a conversion alone joins nothing.
+    let verdicts = judged(straight(&[10], WIDENED_PLUS_7), salvaged(), without(&[ARGUMENT], WIDENED_PLUS_7));
+    assert!(verdicts.iter().all(|v| v.clash.is_none()), "{verdicts:#?}");
+    let verdicts = judged(straight(&[10], PLAIN), salvaged(), without(&[ARGUMENT], WIDENED));
+    assert!(verdicts.iter().all(|v| v.clash.is_none()), "{verdicts:#?}");
+}
+
+#[test]
+fn a_variable_that_is_known_to_be_wrong_needs_no_execution_that_shows_it() {
+    // What a call returns may be known by its name, so that nothing is claimed of it unless a debugger shows it wrongly.
+    let called = |mut blocks: Vec<BlockRecord>| {
+        blocks[0].instructions.insert(0, inst(9, CALL, &[]));
+        blocks[0].instructions.iter_mut().filter(|i| i.opcode == ADD).for_each(|i| i.operands[0] = 9);
+        blocks
+    };
+    let judged = |attention: Attention<'_>| {
+        let (before, after) = (function(called(straight(&[10], PLAIN))), function(called(without(&[SEVEN], PLAIN))));
+        let run = PassRun { pass: "Pass".into(), unit: "f".into(), before, after, events: replaced_by_seven(), number: 1 };
+        let (locations, referents) = (locations(), referents());
+        let history = History::follow(&run, &locations);
+        let described = Described::of(&history, &referents);
+        judge_variables(&history, &referents, &described, attention, 19).verdicts
+    };
+    assert!(judged(Attention::All).is_empty());
+    assert!(judged(Attention::Suspect("y")).is_empty(), "another variable is suspected");
+    assert_eq!(only(judged(Attention::Suspect("x"))).kind, VariableErrorKind::Wrong);
+    assert!(judged(Attention::Only("y")).is_empty());
+}
+
+#[test]
+fn a_phi_of_other_numbers_is_wrong_whichever_way_leads_to_it() {
+    const PHI: u8 = 44;
+    let phi = |at: u64, numbers: [u64; 2]| {
+        let end = behind(inst(11, CALL, &[]), describes(50, &[at], PLAIN));
+        vec![
+            block(100, &[101, 102], vec![inst(40, BR, &[])]),
+            block(101, &[102], vec![inst(41, BR, &[])]),
+            block(102, &[], vec![inst(at, PHI, &numbers), end, inst(12, BR, &[])]),
+        ]
+    };
+    let replaced = || {
+        vec![
+            event(EventKind::Create, 20, 0),
+            event(EventKind::Redescribe, 10, 20),
+            event(EventKind::Replace, 10, 20),
+            event(EventKind::Death, 10, 0),
+        ]
+    };
+    const FOUR: u64 = 704;
+    const NINE: u64 = 709;
+    let all = [(SEVEN, 7), (EIGHT, 8), (FOUR, 4), (NINE, 9)];
+    let judged = |before: [u64; 2], after: [u64; 2]| {
+        let (before, after) = (function(phi(10, before)), function(phi(20, after)));
+        let run = PassRun { pass: "Pass".into(), unit: "f".into(), before, after, events: replaced(), number: 1 };
+        let (locations, mut referents) = (locations(), referents());
+        for (at, number) in all {
+            referents.constants.insert(at, Constant { type_code: 32, kind: ConstantKind::Integer(number) });
+        }
+        let history = History::follow(&run, &locations);
+        let described = Described::of(&history, &referents);
+        judge_variables(&history, &referents, &described, Attention::All, 19).verdicts
+    };
+    assert_eq!(only(judged([SEVEN, EIGHT], [FOUR, NINE])).kind, VariableErrorKind::Wrong);
+    assert!(judged([SEVEN, EIGHT], [EIGHT, SEVEN]).is_empty(), "which way leads to which number is not known");
 }
 
 /// The sum is replaced by a number.

@@ -99,6 +99,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
                 Some(Only::Locations) => Watch::Locations,
                 Some(Only::Variables) => Watch::Variables,
             },
+            ..Detail::default()
         },
         compare_output: args.verify_output,
     };

@@ -92,5 +92,5 @@ fn judge(dumps: &Dumps, execution: &GccExecution<'_>) -> Result<Watched, String>
     if found.pairs == 0 {
         return Err(format!("{} printed nothing that can be compared with the pass in front of it", execution.pass));
     }
-    Ok(Watched::Judged { pairs: found.pairs, errors: found.locations, variables: found.variables })
+    Ok(Watched::Judged { pairs: found.pairs, errors: found.locations, variables: found.variables, earlier: Vec::new() })
 }

@@ -136,15 +136,27 @@ impl Judge<'_> {
             let is_paired =
                 |place: &MirPlace| self.matching.stayed.contains_key(place) || self.matching.pairs.iter().any(|p| p.destination == *place);
             let one_location = sources.windows(2).all(|w| w[0].of(self.before).location == w[1].of(self.before).location);
-            if sources.is_empty() || !one_location {
-                continue;
-            }
             for destination in ends(self.after, *new).into_iter().filter(|p| !is_paired(p)) {
-                pairs.push(MirPair { destination, sources: vec![sources[0]], manipulation: Manipulation::Terminator });
+                match sources.first() {
+                    Some(source) if one_location => {
+                        pairs.push(MirPair { destination, sources: vec![*source], manipulation: Manipulation::Terminator });
+                    }
+                    // The block ended without a branch, and the one that it has now got its location from elsewhere.
+                    None => pairs.extend(self.lent(destination)),
+                    Some(_) => {}
+                }
             }
         }
         pairs.sort_by_key(|p| p.destination);
         pairs
+    }
+
+    /// A new instruction with those that have its location in front of the pass, one of each block.
+    fn lent(&self, destination: MirPlace) -> Option<MirPair> {
+        let location = destination.of(self.after).location.filter(|l| self.locations.get(*l).line != 0)?;
+        let mut sources: Vec<MirPlace> = real(self.before).filter(|(_, i)| i.location == Some(location)).map(|(place, _)| place).collect();
+        sources.dedup_by_key(|place| place.block);
+        (!sources.is_empty()).then_some(MirPair { destination, sources, manipulation: Manipulation::Insert })
     }
 
     fn pair(&mut self, mut pair: MirPair) -> Option<MirVerdict> {
@@ -160,7 +172,8 @@ impl Judge<'_> {
         }
         let location = pair.destination.of(self.after).location;
         let evidence = self.deviation(pair.destination, &pair.sources, pair.manipulation);
-        let of_source = |place: &MirPlace| place.of(self.before).location;
+        let before = self.before;
+        let of_source = |place: &MirPlace| place.of(before).location;
         let same = pair.sources.windows(2).all(|w| of_source(&w[0]) == of_source(&w[1]));
         let expected = match (&evidence, same) {
             (Some(_), _) => Operation::Drop,
@@ -174,6 +187,19 @@ impl Judge<'_> {
             Some(_) => Operation::Merge,
         };
         let kind = error_kind(self.locations, expected, observed, location);
+        if kind.is_none() {
+            // Of what stands for nothing only what is wrong is worth telling.
+            if pair.manipulation == Manipulation::Insert {
+                return None;
+            }
+            // What has neither its own location nor none has somebody else's.
+            let is_own = |id: LocationId| pair.sources.iter().any(|s| of_source(s) == Some(id));
+            if location.is_some_and(|id| !is_own(id))
+                && let Some(verdict) = self.lent(pair.destination).and_then(|lent| self.pair(lent))
+            {
+                return Some(verdict);
+            }
+        }
         let hidden_by = kind.and_then(|kind| self.rule(kind, expected, &pair, location));
         Some(MirVerdict { pair, expected, observed, kind, hidden_by, evidence })
     }
@@ -181,7 +207,7 @@ impl Judge<'_> {
     /// Whether a branch leads where one of its sources led: one that leads elsewhere was made for another edge.
     fn leads_alike(&self, pair: &MirPair) -> bool {
         let text = &pair.destination.of(self.after).text;
-        if !text.contains("%bb.") {
+        if !text.contains("%bb.") || pair.manipulation == Manipulation::Insert {
             return true;
         }
         let index = |function: &MirFunction, number: u32| function.blocks.iter().position(|b| b.number == number);
@@ -243,7 +269,8 @@ impl Judge<'_> {
                 let bearing: Vec<MirPlace> =
                     real(self.before).filter(|(_, i)| i.location.is_some() && i.location == location).map(|(place, _)| place).collect();
                 let covered = expected == Operation::Drop && self.deviation(destination, &bearing, Manipulation::Clone).is_none();
-                covered.then_some(Rule::LocationOnPath)
+                let stands_for_nothing = pair.manipulation == Manipulation::Insert;
+                covered.then_some(Rule::LocationOnPath).or(stands_for_nothing.then_some(Rule::StandsForNothing))
             }
         }
     }

@@ -62,8 +62,8 @@ pub fn judge_dumps(seen: &MirObservation, detail: Detail, major: u32, wanted: im
         let variables = if detail.watch.variables() { findings.variables } else { Vec::new() };
         report.count_rules(locations.iter().filter_map(|e| e.hidden_by).map(crate::Rule::name));
         report.count_rules(variables.iter().filter_map(|e| e.hidden_by).map(crate::VariableRule::name));
-        locations.into_iter().filter(|e| e.hidden_by.is_none() || detail.hidden).for_each(|e| report.add(e));
-        variables.into_iter().filter(|e| e.hidden_by.is_none() || detail.hidden).for_each(|e| report.add_variable(e));
+        locations.into_iter().filter(|e| e.hidden_by.is_none() || detail.hidden).for_each(|e| report.add(e, detail.grouping));
+        variables.into_iter().filter(|e| e.hidden_by.is_none() || detail.hidden).for_each(|e| report.add_variable(e, detail.grouping));
     });
     report
 }

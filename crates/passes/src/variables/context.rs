@@ -7,7 +7,7 @@
 
 use super::defs::Side;
 use super::judge::Function;
-use super::meaning::{Assignment, Reader, Term};
+use super::meaning::{Assignment, Choices, Reader, Term};
 use crate::history::ValueId;
 use crate::opcode;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -163,10 +163,10 @@ impl<'h> Function<'_, 'h> {
     /// Reads terms of one side.
     pub(super) fn reader(&self, side: Side) -> Reader<'_, 'h> {
         let function = if side == Side::Before { self.before } else { self.after };
-        Reader { history: self.history, referents: self.referents, side, function }
+        Reader { history: self.history, referents: self.referents, side, function, choices: Choices::Opaque }
     }
 
-    fn number(&self, at: u64) -> Option<u64> {
+    pub(super) fn number(&self, at: u64) -> Option<u64> {
         match self.referents.constants.get(&at)?.kind {
             trueline_llvm_hook::wire::ConstantKind::Integer(number) => Some(number),
             _ => None,

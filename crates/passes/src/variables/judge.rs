@@ -3,7 +3,7 @@
 use super::defs::{Def, DefId, Defs, Side, VariableKey};
 use super::dominance::Dominance;
 use super::early_exit::any_decided;
-use super::meaning::{Assignment, Extension, Reader, differ};
+use super::meaning::{Assignment, Choices, Extension, Reader, differ};
 use super::proof::Proof;
 use super::reach::{Holding, Reaching};
 use super::recovery::{Recovery, Survivors};
@@ -51,6 +51,8 @@ pub struct VariableVerdict {
     pub recovery: Option<Recovery>,
     /// Numbers for which the expression gives another result.
     pub counterexample: Option<Counterexample>,
+    /// The operation of the expression at which numbers of two types meet.
+    pub clash: Option<u64>,
     /// Where in the pass.
     pub stack: StackId,
     /// The rule by which it is no error all the same.
@@ -83,6 +85,21 @@ pub enum Deviation {
     InPlace,
     /// The loop that computes it is left earlier.
     EarlyExit,
+    /// It is known to be shown wrongly from this pass on, and nothing shows that it still says the same.
+    Suspected,
+}
+
+/// Which variables are judged, and what is known of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attention<'a> {
+    /// All of them, and a value is only called wrong where an execution is seen to get there.
+    #[default]
+    All,
+    /// All of them; the one of this name is known to be shown rightly in front of the pass and wrongly behind it, so that no
+    /// execution need be looked for.
+    Suspect(&'a str),
+    /// The one of this name alone.
+    Only(&'a str),
 }
 
 /// What came of one run of a pass.
@@ -114,14 +131,26 @@ impl<'a> Described<'a> {
 }
 
 /// Judges the descriptions of one run of a pass.
-pub fn judge_variables<'a>(history: &History<'a>, referents: &Referents, described: &Described<'a>, major: u32) -> Judged {
+pub fn judge_variables<'a>(
+    history: &History<'a>,
+    referents: &Referents,
+    described: &Described<'a>,
+    attention: Attention<'_>,
+    major: u32,
+) -> Judged {
     let mut judged = Judged::default();
     let in_place = ChangedInPlace::of(history);
     for (after, function) in history.run.after.iter().enumerate() {
         let Some(before) = history.run.before.iter().position(|f| f.at == function.at) else { continue };
-        let Keys { changed, recomputed } = Keys::of(history, described, &in_place, before, after);
+        let Keys { mut changed, mut recomputed } = Keys::of(history, described, &in_place, before, after);
+        let mut declared = declared_keys(described, after);
+        if let Attention::Only(name) = attention {
+            let is_it = |variable: u64| referents.variables.get(&variable).is_some_and(|v| v.name == name);
+            changed.retain(|(variable, _), _| is_it(*variable));
+            recomputed.retain(|(variable, _), _| is_it(*variable));
+            declared.retain(|keys| keys.keys().any(|key| is_it(key.variable)));
+        }
         let decided = any_decided(&history.run.before[before], function);
-        let declared = declared_keys(described, after);
         if changed.is_empty() && recomputed.is_empty() && !decided && declared.is_empty() {
             continue;
         }
@@ -139,6 +168,7 @@ pub fn judge_variables<'a>(history: &History<'a>, referents: &Referents, describ
             old_flow,
             new_flow,
             points: OnceCell::new(),
+            attention,
             major,
         };
         for keys in changed.values() {
@@ -226,6 +256,7 @@ pub struct Function<'a, 'h> {
     pub(super) dominance: Dominance,
     old_dominance: OnceCell<Dominance>,
     points: OnceCell<Vec<(Place, Place)>>,
+    pub(super) attention: Attention<'a>,
     pub(super) major: u32,
 }
 
@@ -259,6 +290,7 @@ impl Function<'_, '_> {
         for (key, (old, new)) in keys {
             self.find_wrong(*key, new, judged);
             self.find_unequal(*key, new, judged);
+            self.find_unreadable(*key, new, judged);
             // A piece that is nowhere described on one side says that the variable was cut anew.
             let reshaped = |ids: &Vec<DefId>| ids.is_empty() && keys.len() > 1;
             if reshaped(old) || reshaped(new) || key.fragment.is_none() && keys.len() > 1 {
@@ -365,6 +397,7 @@ impl Function<'_, '_> {
             after: is.iter().copied().collect(),
             recovery: None,
             counterexample: None,
+            clash: None,
             stack,
             hidden_by: None,
         };
@@ -468,7 +501,7 @@ impl Function<'_, '_> {
         is: &Def<'_>,
         extension: Extension,
     ) -> Option<(std::rc::Rc<super::meaning::Term>, std::rc::Rc<super::meaning::Term>, u32)> {
-        let reader = |side, function| Reader { history: self.history, referents: self.referents, side, function };
+        let reader = |side, function| Reader { history: self.history, referents: self.referents, side, function, choices: Choices::Opaque };
         let before = reader(Side::Before, self.before).described(&was.values, was.record.expression, extension)?;
         let after = reader(Side::After, self.after).described(&is.values, is.record.expression, extension)?;
         let mut leaves = BTreeSet::new();
@@ -539,7 +572,7 @@ impl Function<'_, '_> {
     }
 
     /// Where LLVM expressed a value that a description named by others: then nothing but arithmetic can make it right.
-    fn salvaged_at(&self, def: &Def<'_>) -> Option<StackId> {
+    pub(super) fn salvaged_at(&self, def: &Def<'_>) -> Option<StackId> {
         def.values.iter().find_map(|value| match value {
             ValueId::Inst(id) => self.history.life(*id).salvage_tried,
             ValueId::Given(_) => None,

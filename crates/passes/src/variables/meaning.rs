@@ -92,6 +92,8 @@ pub enum Meaning {
     Extend(Extension, Rc<Term>),
     /// The lower bits.
     Truncate(Rc<Term>),
+    /// The second where the first holds, else the third.
+    Select(Rc<Term>, Rc<Term>, Rc<Term>),
 }
 
 /// A term with its width.
@@ -159,6 +161,7 @@ impl Term {
             }
             Meaning::FloatCompare(_, a, b) => found.extend([*a, *b]),
             Meaning::Extend(_, a) | Meaning::Truncate(a) => a.leaves(found),
+            Meaning::Select(c, a, b) => [c, a, b].into_iter().for_each(|t| t.leaves(found)),
         }
     }
 
@@ -172,6 +175,7 @@ impl Term {
                 b.numbers(found);
             }
             Meaning::Extend(_, a) | Meaning::Truncate(a) => a.numbers(found),
+            Meaning::Select(c, a, b) => [c, a, b].into_iter().for_each(|t| t.numbers(found)),
         }
     }
 
@@ -187,6 +191,7 @@ impl Term {
             // Two bits are enough: three numbers in order, and one that is none.
             Meaning::FloatCompare(_, a, b) => found.extend([(*a, 2), (*b, 2)]),
             Meaning::Extend(_, a) | Meaning::Truncate(a) => a.leaf_widths(found),
+            Meaning::Select(c, a, b) => [c, a, b].into_iter().for_each(|t| t.leaf_widths(found)),
         }
     }
 
@@ -197,6 +202,10 @@ impl Term {
         Some(match &self.meaning {
             Meaning::Number(value) => *value,
             Meaning::Leaf(value) => numbers.get(value)? & bits,
+            Meaning::Select(c, a, b) => {
+                let chosen = if c.evaluate(numbers, guarded)? & 1 == 1 { a } else { b };
+                chosen.evaluate(numbers, guarded)?
+            }
             Meaning::Extend(Extension::Zeros, a) => {
                 let number = a.evaluate(numbers, guarded)?;
                 let negative = signed(number, a.width) < 0;
@@ -289,6 +298,15 @@ fn operate(operator: Operator, a: u64, b: u64, width: u32, poisoned_by: u8) -> O
     exact.then_some(result & bits)
 }
 
+/// What becomes of a `select`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choices {
+    /// It is a leaf: salvaging has no operator for it.
+    Opaque,
+    /// It is one of its operands, by its condition.
+    Followed,
+}
+
 /// Reads terms of one side of a pass.
 #[derive(Clone, Copy)]
 pub struct Reader<'a, 'h> {
@@ -300,6 +318,8 @@ pub struct Reader<'a, 'h> {
     pub side: Side,
     /// The function on that side.
     pub function: usize,
+    /// What becomes of a `select`.
+    pub choices: Choices,
 }
 
 impl<'h> Reader<'_, 'h> {
@@ -354,7 +374,8 @@ impl<'h> Reader<'_, 'h> {
             },
             ValueId::Inst(id) => {
                 let record = self.record(id)?;
-                match (is_computed(record), depth) {
+                let is_followed = is_computed(record) || record.opcode == opcode::SELECT && self.choices == Choices::Followed;
+                match (is_followed, depth) {
                     // A leaf must not depend on another: what is too deep to follow is not followed at all.
                     (true, 0) => None,
                     (true, _) => self.computed(record, depth),
@@ -390,6 +411,10 @@ impl<'h> Reader<'_, 'h> {
                 let (a, b) = (operand(0)?, operand(1)?);
                 let term = if swapped { Term::compare(relation, &b, &a) } else { Term::compare(relation, &a, &b) };
                 Some(term.poisoned(record.known))
+            }
+            opcode::SELECT => {
+                let condition = operand(0).filter(|c| c.width == 1)?;
+                Some(Term::plain(width, Meaning::Select(condition, operand(1)?, operand(2)?)))
             }
             opcode::FCMP => {
                 let value = |index: usize| Some(self.value(*record.operands.get(index)?));

@@ -3,14 +3,15 @@
 //! `defs` collects the descriptions on both sides of a pass and ties them, `reach` says which of them holds at which
 //! instruction, `dominance` which values exist there, `meaning` what values and expressions compute, `judge` compares,
 //! `recovery` finds what a lost value could be described by, `proof` asks a solver, `unequal` finds values that were replaced by
-//! others which are equal only somewhere, `context` says under which numbers an execution gets there, `early_exit` finds loops
-//! that are left earlier, `memory` addresses that nothing writes any more, `rules` leave out what LLVM's guide allows, and
-//! `report` groups by the place in LLVM.
+//! others which are equal only somewhere, `choices` those of a few numbers, `context` says under which numbers an execution gets there, `early_exit` finds loops
+//! that are left earlier, `memory` addresses that nothing writes any more, `typed` expressions that no debugger can evaluate,
+//! `rules` leave out what LLVM's guide allows, and `report` groups by the place in LLVM.
 //!
 //! Only instructions that stay where they are through the pass are points of comparison, and a variable that is described in
 //! pieces is compared piece by piece where both sides have the same pieces. Deliberately absent: what memory holds. A
 //! variable that is declared at an address is followed as long as that address is described and written.
 
+mod choices;
 mod context;
 mod defs;
 pub mod dominance;
@@ -23,8 +24,9 @@ pub mod reach;
 pub mod recovery;
 pub mod report;
 pub mod rules;
+mod typed;
 mod unequal;
 
-pub use judge::{Described, VariableErrorKind, VariableVerdict, judge_variables};
+pub use judge::{Attention, Described, VariableErrorKind, VariableVerdict, judge_variables};
 pub use report::{VariableCount, VariableError};
 pub use rules::VariableRule;

@@ -72,7 +72,7 @@ fn push(term: &Term, values: &mut Vec<ValueId>, out: &mut Vec<u64>) -> Option<()
             });
         }
         // There are no operators for these.
-        Meaning::FloatCompare(..) => return None,
+        Meaning::FloatCompare(..) | Meaning::Select(..) => return None,
         Meaning::Compare(relation, a, b) => {
             push(a, values, out)?;
             push(b, values, out)?;
@@ -146,6 +146,10 @@ impl Builder<'_> {
             Meaning::Extend(Extension::Sign, a) => {
                 let a = self.build(a);
                 self.terms.sext(a, term.width)
+            }
+            Meaning::Select(c, a, b) => {
+                let (c, a, b) = (self.build(c), self.build(a), self.build(b));
+                self.terms.ite(c, a, b)
             }
             Meaning::Truncate(a) => {
                 let a = self.build(a);

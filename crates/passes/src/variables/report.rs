@@ -236,9 +236,16 @@ impl View<'_, '_> {
                 "nothing writes the address any more".to_owned()
             }
             VariableErrorKind::Stale => "no path of the original reaches this instruction with that description".to_owned(),
+            VariableErrorKind::Wrong if let Some(operation) = verdict.clash => format!(
+                "`{}` of the expression joins a converted number with one of another type, so that no debugger can evaluate it",
+                expression_text(&[operation]).trim_start_matches("; ")
+            ),
             VariableErrorKind::Wrong => match verdict.counterexample.as_ref().map(|c| c.by) {
                 Some(Deviation::Replacement) => {
                     "what took the value's place does not equal it here, where an execution gets with these numbers"
+                }
+                Some(Deviation::Suspected) => {
+                    "what is described now does not equal the value for all numbers, and the variable is shown wrongly from this pass on"
                 }
                 Some(Deviation::InPlace) => "the instruction computes something else now, and is still described as the value it had",
                 Some(Deviation::Expression | Deviation::EarlyExit) | None => "the expression does not give the value that was described",
@@ -271,6 +278,9 @@ impl View<'_, '_> {
             }
             (VariableErrorKind::Stale, _) => {
                 format!("Kill({variable})  // Record->setKillLocation(); where the assignment is lost or passed")
+            }
+            (VariableErrorKind::Wrong, _) if verdict.clash.is_some() => {
+                format!("Convert({variable})  // back to the type of what it meets, or Record->setKillLocation();")
             }
             (VariableErrorKind::Wrong, _) if verdict.counterexample.as_ref().is_some_and(|c| c.by != Deviation::Expression) => {
                 let old = verdict.before.iter().flatten().flat_map(|id| self.def(Side::Before, *id).values.iter().copied()).next();

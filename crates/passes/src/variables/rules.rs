@@ -17,14 +17,21 @@ pub enum VariableRule {
     RewrittenInPlace,
     /// The block that assigned the variable was removed as a whole.
     AssignmentRemoved,
+    /// The expression joins numbers of two types.
+    MixedTypes,
     /// Machine code: nothing that the text shows holds the value any more.
     ValueGone,
 }
 
 impl VariableRule {
     /// All rules.
-    pub const ALL: [VariableRule; 4] =
-        [VariableRule::SalvageTried, VariableRule::RewrittenInPlace, VariableRule::AssignmentRemoved, VariableRule::ValueGone];
+    pub const ALL: [VariableRule; 5] = [
+        VariableRule::SalvageTried,
+        VariableRule::RewrittenInPlace,
+        VariableRule::AssignmentRemoved,
+        VariableRule::MixedTypes,
+        VariableRule::ValueGone,
+    ];
 
     /// Its name, as `--all` prints it.
     pub fn name(self) -> &'static str {
@@ -32,6 +39,7 @@ impl VariableRule {
             VariableRule::SalvageTried => "salvage-tried",
             VariableRule::RewrittenInPlace => "rewritten-in-place",
             VariableRule::AssignmentRemoved => "assignment-removed",
+            VariableRule::MixedTypes => "mixed-types",
             VariableRule::ValueGone => "value-gone",
         }
     }
@@ -42,6 +50,7 @@ impl VariableRule {
             VariableRule::SalvageTried | VariableRule::RewrittenInPlace | VariableRule::AssignmentRemoved => {
                 "Deleting an IR-level Instruction"
             }
+            VariableRule::MixedTypes => "Debug information descriptors: DIExpression",
             VariableRule::ValueGone => "Variable locations in Instruction Selection and MIR",
         }
     }
@@ -57,6 +66,10 @@ impl VariableRule {
                  says what gives the value it had"
             }
             VariableRule::AssignmentRemoved => "the block that assigned the variable was removed as a whole, and its description with it",
+            VariableRule::MixedTypes => {
+                "the expression joins a converted number with a plain one, which DWARF 5 forbids and debuggers refuse to evaluate; no guide of \
+                 LLVM's says whether passes or the printing of DWARF must see to it"
+            }
             VariableRule::ValueGone => "nothing is seen to hold the value any more, and optimized out is the honest answer",
         }
     }
@@ -64,6 +77,9 @@ impl VariableRule {
 
 /// The rule that allows what a verdict found.
 pub fn apply(function: &Function<'_, '_>, verdict: &VariableVerdict) -> Option<VariableRule> {
+    if verdict.clash.is_some() {
+        return Some(VariableRule::MixedTypes);
+    }
     if verdict.kind != VariableErrorKind::Lost {
         return None;
     }

@@ -2,10 +2,11 @@
 //! gives the same results wherever the program looks redirects what describes variables as well, and a debugger looks
 //! elsewhere. The same for an instruction that is changed in place.
 
+use super::choices::PhiNumbers;
 use super::context::Context;
 use super::defs::{DefId, Side, VariableKey};
-use super::judge::{Counterexample, Deviation, Function, Judged, VariableErrorKind};
-use super::meaning::{Assignment, Extension, Term, is_computed, numbers_to_try};
+use super::judge::{Attention, Counterexample, Deviation, Function, Judged, VariableErrorKind};
+use super::meaning::{Assignment, Choices, Extension, Reader, Term, is_computed, numbers_to_try};
 use super::reach::Holding;
 use crate::history::{History, InstId, ValueId};
 use std::collections::{BTreeMap, HashSet};
@@ -56,13 +57,17 @@ impl Function<'_, '_> {
                 continue;
             }
             let refute = |extension| {
-                let term = |side, values: &[ValueId], expression| self.reader(side).described(values, expression, extension);
+                let reader = |side| Reader { choices: Choices::Followed, ..self.reader(side) };
+                let term = |side, values: &[ValueId], expression| reader(side).described(values, expression, extension);
                 let before = term(Side::Before, &was.values, was.record.expression)?;
                 let after = term(Side::After, &is.values, is.record.expression)?;
                 (before != after).then_some(())?;
                 let bits = self.bits_of(key).min(before.width).min(after.width);
-                let (numbers, value, described) = self.find_numbers(&before, &after, bits, was.place.block.0, is.place.block.0)?;
                 let by = if was.values == is.values { Deviation::InPlace } else { Deviation::Replacement };
+                let found = self.find_numbers(&before, &after, bits, was.place.block.0, is.place.block.0);
+                let found = found.or_else(|| PhiNumbers::of(self).tell_apart(&before, &after, bits)).map(|numbers| (numbers, by));
+                let suspected = || Some((self.numbers_of_suspect(key, &before, &after, bits)?, Deviation::Suspected));
+                let ((numbers, value, described), by) = found.or_else(suspected)?;
                 Some(Counterexample { numbers, value, described: Some(described), bits, by })
             };
             let (Some(_), Some(counterexample)) = (refute(Extension::Sign), refute(Extension::Zeros)) else { continue };
@@ -72,6 +77,42 @@ impl Function<'_, '_> {
                 v.counterexample = Some(counterexample);
             });
         }
+    }
+
+    /// Numbers that tell two terms apart, wherever an execution goes with them: for a variable that is known to be shown wrongly
+    /// behind this pass. Leaves that are there on both sides are taken for the same value, and so is what took one's place.
+    fn numbers_of_suspect(&self, key: VariableKey, before: &Term, after: &Term, bits: u32) -> Option<(Assignment, u64, u64)> {
+        let name = self.referents.variables.get(&key.variable).map(|v| v.name.as_str());
+        if !matches!(self.attention, Attention::Suspect(suspect) if name == Some(suspect)) {
+            return None;
+        }
+        let (mut old, mut new) = (BTreeMap::new(), BTreeMap::new());
+        before.leaf_widths(&mut old);
+        after.leaf_widths(&mut new);
+        let lives = |leaf: &ValueId| match leaf {
+            ValueId::Given(_) => true,
+            ValueId::Inst(id) => self.history.record_before(*id).is_some() && self.history.record_after(*id).is_some(),
+        };
+        // What is new must stand for something that is not there any more, or nothing is known of it.
+        let mut stands_for: BTreeMap<ValueId, ValueId> = BTreeMap::new();
+        for leaf in old.keys().filter(|leaf| !lives(leaf)) {
+            let heirs = self.heirs(*leaf);
+            let mut named = heirs.iter().filter(|heir| new.contains_key(heir));
+            let (Some(heir), None) = (named.next(), named.next()) else { return None };
+            stands_for.insert(*leaf, *heir);
+        }
+        if !new.keys().all(|leaf| lives(leaf) || stands_for.values().any(|heir| heir == leaf)) {
+            return None;
+        }
+        let mut widths = new;
+        widths.extend(old.into_iter().filter(|(leaf, _)| !stands_for.contains_key(leaf)));
+        let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+        numbers_to_try(&widths, &[before, after]).find_map(|mut numbers| {
+            let copies: Vec<_> = stands_for.iter().filter_map(|(leaf, heir)| Some((*leaf, *numbers.get(heir)?))).collect();
+            numbers.extend(copies);
+            let (value, described) = (before.evaluate(&numbers, true)?, after.evaluate(&numbers, false)?);
+            ((value ^ described) & mask != 0).then_some((numbers, value, described))
+        })
     }
 
     /// Numbers that tell two terms apart in their lower bits and under which both sides reach the description.
