@@ -195,7 +195,8 @@ fn a_bug_that_needs_a_header_is_isolated_with_programs_that_pass_beside_it() {
     place.write("tests/good.c", "int main(void) { return 0; }\n");
     place.write("tests/bad.c", "int main(void) { return missing; }\n");
     place.write("tests/worse.c", "int f(int a, int b) { return a + b; }\nint main(void) { return 0; }\n");
-    let file = place.write("needs.c", "#include <add.h>\nint a, b;\nint main(void) { int c = 3; if (a < c) c = c + 1; return ADD(a, b) + c; }\n");
+    let file =
+        place.write("needs.c", "#include <add.h>\nint a, b;\nint main(void) { int c = 3; if (a < c) c = c + 1; return ADD(a, b) + c; }\n");
     let mut command = Command::new(env!("CARGO_BIN_EXE_trueline"));
     command.current_dir(place.dir.path()).arg("isolate").arg(&file).args(["--target", stub.to_str().unwrap(), "--opt", "-O2"]);
     command.args(["--cflag=-Iinclude", "--budget", "6s", "--no-switches", "--passing", "tests", "--json"]);

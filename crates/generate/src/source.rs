@@ -213,7 +213,9 @@ impl FromStr for SourceSpec {
             "yarpgen" => Ok(Self::Yarpgen),
             _ => match text.strip_prefix("corpus:") {
                 Some(dir) if !dir.is_empty() => Ok(Self::Corpus(PathBuf::from(dir))),
-                _ => Err(format!("unknown generator `{text}`; use weave, weave:wide, weave:swarm, csmith, csmith-default, yarpgen or corpus:DIR")),
+                _ => Err(format!(
+                    "unknown generator `{text}`; use weave, weave:wide, weave:swarm, csmith, csmith-default, yarpgen or corpus:DIR"
+                )),
             },
         }
     }

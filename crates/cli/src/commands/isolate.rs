@@ -202,8 +202,14 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let levels = passing_levels(&case, coverage)?;
     let compared = !(found.witnesses.is_empty() && switches.is_empty() && extra.covered.is_empty() && levels.is_empty());
     let level = if args.level == LevelKind::File { Level::File } else { Level::Function };
-    let report =
-        RankingReport { found: &found, switches: &switches, levels: &levels, passing: &extra.covered, map: coverage.code_map(), crash: case.crash };
+    let report = RankingReport {
+        found: &found,
+        switches: &switches,
+        levels: &levels,
+        passing: &extra.covered,
+        map: coverage.code_map(),
+        crash: case.crash,
+    };
     let aggregate = if args.aggregate == AggregateKind::Mean { Aggregate::Mean } else { Aggregate::Evidence };
     let ranking = if compared { report.ranking(level, aggregate) } else { Vec::new() };
     if named.is_empty() {

@@ -434,7 +434,7 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
     fn entry_pc(&self, id: DieId, ranges: &[(u64, u64)]) -> Option<u64> {
         let unit = &self.all[id.unit];
         let value = die(self.all, id).entry.attr_value(gimli::DW_AT_entry_pc)?;
-        match unit.dwarf.attr_address(unit.unit, value.clone()).ok().flatten() {
+        match unit.dwarf.attr_address(unit.unit, value).ok().flatten() {
             Some(address) => Some(unit.place.address(address)),
             None => ranges.first()?.0.checked_add(value.udata_value()?),
         }

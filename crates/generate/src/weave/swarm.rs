@@ -20,8 +20,22 @@ const MAIN_COST: u64 = 1500;
 
 /// What statements are called in recipes, in the order of their weights.
 const STATEMENTS: [&str; 16] = [
-    "declare", "assign", "update", "if", "for", "while", "do", "switch", "goto", "goto-back", "scope", "call", "volatile", "ternary",
-    "jump", "checksum",
+    "declare",
+    "assign",
+    "update",
+    "if",
+    "for",
+    "while",
+    "do",
+    "switch",
+    "goto",
+    "goto-back",
+    "scope",
+    "call",
+    "volatile",
+    "ternary",
+    "jump",
+    "checksum",
 ];
 
 /// Statements that no recipe leaves out: without them nothing is computed.

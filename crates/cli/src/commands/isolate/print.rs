@@ -111,11 +111,7 @@ impl IsolateOutcome<'_> {
                 order: found.order,
                 exhausted: found.exhausted,
             },
-            given: GivenView {
-                passing: self.given.covered.len(),
-                refused: self.given.refused.len(),
-                left: self.given.left,
-            },
+            given: GivenView { passing: self.given.covered.len(), refused: self.given.refused.len(), left: self.given.left },
             unclean: self.unclean(),
             ranking: self.ranking,
             cpu_seconds: self.cpu.as_secs_f64(),
