@@ -138,8 +138,9 @@ impl Update {
         };
         // Of no variable, a violation is of lines, frames or scopes, which descriptions of variables do not explain.
         errors.retain(|e| violation.variable().is_some() || matches!(e, WrongUpdate::Location(_)));
-        // What LLVM permits itself is told only where it is what the violation shows.
-        errors.retain(|e| !e.is_allowed() || e.concerns(violation));
+        // What LLVM permits itself is told only where it is what the violation shows, and nothing that it forbids explains it.
+        let forbidden = errors.iter().any(|e| !e.is_allowed() && e.concerns(violation));
+        errors.retain(|e| !e.is_allowed() || (!forbidden && e.concerns(violation)));
         errors.sort_by_key(|e| (!e.concerns(violation), e.is_allowed()));
         let on_the_line = errors.iter().filter(|e| e.concerns(violation)).count();
         let mut summary = summarize(pairs, &errors, on_the_line, violation);
