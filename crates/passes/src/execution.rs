@@ -68,10 +68,26 @@ pub fn is_code_generation(pass: &str) -> bool {
     class.contains(' ') || !class.ends_with("Pass")
 }
 
+/// The code generator's passes over IR, which the hooks see as they see the optimizer's: title and option as logs have
+/// them, and the class that does the same in pipelines.
+const OVER_IR: [(&str, &str, &str); 6] = [
+    ("CodeGen Prepare", "codegenprepare", "CodeGenPreparePass"),
+    ("Loop Strength Reduction", "loop-reduce", "LoopStrengthReducePass"),
+    ("Constant Hoisting", "consthoist", "ConstantHoistingPass"),
+    ("Merge contiguous icmps into a memcmp", "mergeicmps", "MergeICmpsPass"),
+    ("Expand memcmp() to load/stores", "expand-memcmp", "ExpandMemCmpPass"),
+    ("Partially inline calls to library functions", "partially-inline-libcalls", "PartiallyInlineLibCallsPass"),
+];
+
+/// The class under which the hooks know a pass of the code generator's over IR; `None` for other passes.
+fn class_over_ir(pass: &str) -> Option<&'static str> {
+    OVER_IR.iter().find(|(title, option, class)| [*title, *option, *class].contains(&pass)).map(|(.., class)| *class)
+}
+
 /// Runs the compiler up to this execution and judges the updates that the pass made in it.
 pub fn analyze_execution(execution: &Execution<'_>) -> Result<Watched, SetupError> {
     let hook = find_hook()?;
-    if is_code_generation(execution.pass) {
+    if is_code_generation(execution.pass) && class_over_ir(execution.pass).is_none() {
         let mut watched = read_machine_pass(execution).unwrap_or_else(Watched::CodeGeneration);
         // All passes of the optimizer ran in front of it.
         if let (Some(name), Ok(observation)) = (execution.variable, observe(execution, &hook)) {
@@ -155,9 +171,20 @@ fn observe(execution: &Execution<'_>, hook: &PathBuf) -> Result<Observation, Str
     })
 }
 
-/// Judges the last run of the pass: those behind the limit did not run.
+/// The number of the run that was asked for. Behind the limit the optimizer's passes do not run, so that it is the last one.
+/// The code generator's passes are called and return at once: theirs is the one on the function, and of several on loops of
+/// one function the last that did anything.
+fn number_of(observation: &Observation, execution: &Execution<'_>) -> Option<usize> {
+    let Some(class) = class_over_ir(execution.pass) else { return observation.last_runs.get(execution.pass).copied() };
+    let unit = execution.function.unwrap_or("");
+    let function = unit.rsplit_once(" in function ").map_or(unit, |(_, name)| name).trim_matches(['(', ')']);
+    let manipulated = observation.runs.iter().rev().find(|run| run.pass == class && (run.unit == function || function.starts_with('<')));
+    manipulated.map(|run| run.number)
+}
+
+/// Judges the run of the pass that was asked for.
 fn judge(mut observation: Observation, execution: &Execution<'_>) -> Watched {
-    let Some(last) = observation.last_runs.get(execution.pass).copied() else {
+    let Some(last) = number_of(&observation, execution) else {
         return Watched::Unwatched(format!("{} did not run, or its entry is not one that can be hooked", execution.pass));
     };
     // A run that manipulated nothing is not among the runs, and an earlier one is not the one asked for.
@@ -184,6 +211,15 @@ mod tests {
             assert!(is_code_generation(logged) && is_named(logged, "Branch Probability Basic Block Placement", "block-placement"));
         }
         assert!(!is_named("branch-folder", "Branch Probability Basic Block Placement", "block-placement"));
+    }
+
+    #[test]
+    fn passes_over_ir_are_known_by_title_and_by_option() {
+        for logged in ["CodeGen Prepare", "codegenprepare", "CodeGenPreparePass"] {
+            assert_eq!(class_over_ir(logged), Some("CodeGenPreparePass"));
+        }
+        assert_eq!(class_over_ir("X86 DAG->DAG Instruction Selection"), None);
+        assert_eq!(class_over_ir("LICMPass"), None, "the optimizer's need no other name");
     }
 
     #[test]
