@@ -5,6 +5,8 @@
 //! very one that the bisection counted. A pass of code generation is read from the text that clang prints of it. Deliberately
 //! absent: any other compiler.
 
+use crate::judge::ErrorKind;
+use crate::line::LineChanges;
 use crate::machine::Codegen;
 use crate::machine::report::for_each_execution;
 use crate::observation::{Observation, ObservationError, PassRun};
@@ -37,6 +39,19 @@ pub struct Execution<'a> {
     pub variable: Option<&'a str>,
     /// The functions that are shown around the fault, the innermost first.
     pub frames: &'a [String],
+    /// The line of the fault, and what is looked for about it.
+    pub line: LineInQuestion,
+}
+
+/// What is known of the line that a fault is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineInQuestion {
+    /// It is shown where it does not run.
+    Shown(u32),
+    /// A breakpoint on it fails from this execution on.
+    Missed(u32),
+    /// The fault is about no line.
+    None,
 }
 
 /// What watching an execution showed.
@@ -54,6 +69,8 @@ pub enum Watched {
         /// What earlier executions did to the variable in these functions, the latest first: the one that shows a fault
         /// first need not be the one that made it.
         earlier: Vec<VariableError>,
+        /// What earlier executions did to the line in these functions, the latest first.
+        earlier_on_line: Vec<UpdateError>,
     },
     /// The pass works on machine code and could not be read, and why.
     CodeGeneration(String),
@@ -90,12 +107,14 @@ pub fn analyze_execution(execution: &Execution<'_>) -> Result<Watched, SetupErro
     if is_code_generation(execution.pass) && class_over_ir(execution.pass).is_none() {
         let mut watched = read_machine_pass(execution).unwrap_or_else(Watched::CodeGeneration);
         // All passes of the optimizer ran in front of it.
-        if let (Some(name), Ok(observation)) = (execution.variable, observe(execution, &hook)) {
-            let found = told_earlier(&observation, &observation.runs, name, execution.frames);
+        if let Ok(observation) = observe(execution, &hook) {
+            let found = told_earlier(&observation, &observation.runs, execution);
+            let on_line = told_earlier_on_line(&observation, &observation.runs, execution);
             match &mut watched {
-                Watched::Judged { earlier, .. } => *earlier = found,
-                _ if !found.is_empty() => {
-                    watched = Watched::Judged { pairs: 0, errors: Vec::new(), variables: Vec::new(), earlier: found };
+                Watched::Judged { earlier, earlier_on_line, .. } => (*earlier, *earlier_on_line) = (found, on_line),
+                _ if !found.is_empty() || !on_line.is_empty() => {
+                    let (errors, variables) = (Vec::new(), Vec::new());
+                    watched = Watched::Judged { pairs: 0, errors, variables, earlier: found, earlier_on_line: on_line };
                 }
                 _ => {}
             }
@@ -109,13 +128,35 @@ pub fn analyze_execution(execution: &Execution<'_>) -> Result<Watched, SetupErro
 }
 
 /// What these runs did to one variable of functions that are shown around it, the latest first.
-fn told_earlier(observation: &Observation, runs: &[PassRun], name: &str, frames: &[String]) -> Vec<VariableError> {
+fn told_earlier(observation: &Observation, runs: &[PassRun], execution: &Execution<'_>) -> Vec<VariableError> {
+    let Some(name) = execution.variable else { return Vec::new() };
     let detail = Detail { watch: Watch::Variables, hidden: true, grouping: Grouping::BySubject, ..Detail::default() };
     let seen = Observation { runs: runs.to_vec(), ..observation.without_runs() };
     let report = Report::about(&seen, detail, Attention::Only(name));
     let all = report.variable_errors.into_iter().chain(report.variable_hidden);
-    let mut errors: Vec<VariableError> = all.filter(|e| frames.contains(&e.function)).collect();
+    let mut errors: Vec<VariableError> = all.filter(|e| execution.frames.contains(&e.function)).collect();
     errors.reverse();
+    errors
+}
+
+/// What these runs did to the line in functions that are shown around it, the latest first: wrong locations that show it, or
+/// where its breakpoint fails, what became of its stores and calls.
+fn told_earlier_on_line(observation: &Observation, runs: &[PassRun], execution: &Execution<'_>) -> Vec<UpdateError> {
+    let seen = Observation { runs: runs.to_vec(), ..observation.without_runs() };
+    let mut errors = match execution.line {
+        LineInQuestion::None => return Vec::new(),
+        LineInQuestion::Missed(line) => Report::line_changes(&seen, line, LineChanges::OfEffects),
+        LineInQuestion::Shown(line) => {
+            let detail = Detail { watch: Watch::Locations, hidden: true, grouping: Grouping::BySubject, ..Detail::default() };
+            let report = Report::about(&seen, detail, Attention::All);
+            let given = report.hidden.into_iter().filter(|e| e.hidden_by == Some(Rule::StandsForNothing));
+            let mut errors: Vec<UpdateError> = report.errors.into_iter().chain(given).collect();
+            errors.retain(|e| e.kind == ErrorKind::Incorrect && e.dst.shows(line));
+            errors.reverse();
+            errors
+        }
+    };
+    errors.retain(|e| execution.frames.contains(&e.function));
     errors
 }
 
@@ -142,7 +183,7 @@ fn read_machine_pass(execution: &Execution<'_>) -> Result<Watched, String> {
         return Err(format!("{} changed nothing that its text shows", execution.pass));
     }
     variables.sort_by_key(|v: &VariableError| v.hidden_by.is_some());
-    Ok(Watched::Judged { pairs, errors, variables, earlier: Vec::new() })
+    Ok(Watched::Judged { pairs, errors, variables, earlier: Vec::new(), earlier_on_line: Vec::new() })
 }
 
 /// Whether a bisection log means the machine pass of this title and this command-line option. Until LLVM 21 it has the one,
@@ -193,12 +234,17 @@ fn judge(mut observation: Observation, execution: &Execution<'_>) -> Watched {
     observation.runs = runs;
     let detail = Detail { watch: Watch::Everything, hidden: true, grouping: Grouping::BySubject, ..Detail::default() };
     let report = Report::about(&observation, detail, execution.variable.map_or(Attention::All, Attention::Suspect));
-    let earlier = execution.variable.map_or_else(Vec::new, |name| told_earlier(&observation, &before, name, execution.frames));
+    let earlier = told_earlier(&observation, &before, execution);
+    let earlier_on_line = told_earlier_on_line(&observation, &before, execution);
     let variables = report.variable_errors.into_iter().chain(report.variable_hidden).collect();
     // Whose location a new instruction was given is the pass's choice, and a fault may be of just that choice.
     let given = report.hidden.into_iter().filter(|e| e.hidden_by == Some(Rule::StandsForNothing));
-    let errors = report.errors.into_iter().chain(given).collect();
-    Watched::Judged { pairs: report.pairs, errors, variables, earlier }
+    let changed = match execution.line {
+        LineInQuestion::Missed(line) => Report::line_changes(&observation, line, LineChanges::All),
+        LineInQuestion::Shown(_) | LineInQuestion::None => Vec::new(),
+    };
+    let errors = report.errors.into_iter().chain(given).chain(changed).collect();
+    Watched::Judged { pairs: report.pairs, errors, variables, earlier, earlier_on_line }
 }
 
 #[cfg(test)]
