@@ -83,12 +83,19 @@ fn watch_execution(case: &FindingCase, pass: &str, attribution: &Attribution, vi
             number,
             function: attribution.function.as_deref(),
             variable: violation.variable().map(|name| &**name),
+            shown: shown(&violation.breach),
             frames: &frames,
             line: line_in_question(violation),
         };
         analyze_execution(&execution).map_err(|e| e.to_string())
     };
     Some(watch())
+}
+
+/// The number that a variable is shown with.
+fn shown(breach: &Breach) -> Option<u64> {
+    let (Breach::Parameter(held) | Breach::Value(held)) = breach else { return None };
+    held.value.parse::<i64>().map(|number| number as u64).or_else(|_| held.value.parse()).ok()
 }
 
 /// What is looked for about the line of a violation that is about no variable.
@@ -245,7 +252,6 @@ fn summarize(pairs: usize, errors: &[WrongUpdate], on_the_line: usize, violation
     }
     let counts = |e: &&WrongUpdate| !is_elsewhere(e);
     let errors: Vec<&WrongUpdate> = errors.iter().filter(counts).collect();
-    let on_the_line = errors.iter().filter(|e| e.concerns(violation)).count();
     let wrong: usize = errors.iter().map(|e| if let WrongUpdate::Location(e) = e { e.instances } else { 0 }).sum();
     let variables = errors.iter().filter(|e| matches!(e, WrongUpdate::Variable(_))).count();
     let parts =

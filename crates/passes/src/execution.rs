@@ -37,6 +37,8 @@ pub struct Execution<'a> {
     pub function: Option<&'a str>,
     /// The variable that is shown wrongly from this execution on, where the fault is about one.
     pub variable: Option<&'a str>,
+    /// The number that it is shown with, where it is one.
+    pub shown: Option<u64>,
     /// The functions that are shown around the fault, the innermost first.
     pub frames: &'a [String],
     /// The line of the fault, and what is looked for about it.
@@ -132,7 +134,7 @@ fn told_earlier(observation: &Observation, runs: &[PassRun], execution: &Executi
     let Some(name) = execution.variable else { return Vec::new() };
     let detail = Detail { watch: Watch::Variables, hidden: true, grouping: Grouping::BySubject, ..Detail::default() };
     let seen = Observation { runs: runs.to_vec(), ..observation.without_runs() };
-    let report = Report::about(&seen, detail, Attention::Only(name));
+    let report = Report::about(&seen, detail, Attention::Only(name, execution.shown));
     let all = report.variable_errors.into_iter().chain(report.variable_hidden);
     let mut errors: Vec<VariableError> = all.filter(|e| execution.frames.contains(&e.function)).collect();
     errors.reverse();

@@ -250,6 +250,9 @@ impl View<'_, '_> {
                 Some(Deviation::Suspected) => {
                     "what is described now does not equal the value for all numbers, and the variable is shown wrongly from this pass on"
                 }
+                Some(Deviation::ShownLater) => {
+                    "what is described now is not the value for all numbers, or is the very number that is shown wrongly later"
+                }
                 Some(Deviation::InPlace) => "the instruction computes something else now, and is still described as the value it had",
                 Some(Deviation::Expression | Deviation::EarlyExit) | None => "the expression does not give the value that was described",
             }
