@@ -4,7 +4,7 @@
 use crate::align::{self, Alignment, Window};
 use crate::debug::{TypeClass, Variable};
 use crate::fit::{Sample, Target};
-use crate::inputs::{Input, Origin};
+use crate::inputs::{self, Builds, Input, Origin};
 use crate::observe::{self, Instant, Key, OptimizedRun, ReferenceRun, Side, Slot};
 use crate::relation::Relation;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -69,7 +69,8 @@ pub struct Evidence {
 
 impl<'a> Study<'a> {
     /// Runs both builds on every input.
-    pub fn new(reference: Side<'a>, optimized: Side<'a>, inputs: Vec<Input>) -> Self {
+    pub fn new(builds: Builds<'a>, elsewhere: Option<&Builds<'a>>, inputs: Vec<Input>) -> Self {
+        let (reference, optimized) = &builds;
         let mut names = vec![reference.function.name.clone()];
         names.extend(optimized.function.inlined.iter().map(|(n, _)| n.clone()));
         names.sort_unstable();
@@ -80,12 +81,13 @@ impl<'a> Study<'a> {
         for input in inputs {
             let reference_memory = input.reference.tracker.clone();
             let optimized_memory = input.optimized.tracker.clone();
-            let source = observe::run_reference(&reference, &slots, input.reference);
+            let (r, o) = inputs::placed(&builds, elsewhere, input.layout);
+            let source = observe::run_reference(r, &slots, input.reference);
             if let Stop::Failed(reason) = &source.stop {
                 rejected.push(format!("the reference build: {reason}"));
                 continue;
             }
-            let machine = observe::run_optimized(&optimized, input.optimized);
+            let machine = observe::run_optimized(o, input.optimized);
             if let Stop::Failed(reason) = &machine.stop {
                 rejected.push(format!("the optimized build: {reason}"));
                 continue;
@@ -102,7 +104,7 @@ impl<'a> Study<'a> {
                 );
                 continue;
             }
-            let alignment = align::align(&reference, &optimized, &source, &machine, &align::Hints::new());
+            let alignment = align::align(reference, optimized, &source, &machine, &align::Hints::new());
             pairs.push(Pair {
                 source,
                 machine,
@@ -118,7 +120,7 @@ impl<'a> Study<'a> {
         let runs: Vec<_> = pairs.iter().map(|p: &Pair| (&p.source, &p.machine, &p.alignment)).collect();
         let hints = align::hints(&runs);
         for pair in &mut pairs {
-            pair.alignment = align::align(&reference, &optimized, &pair.source, &pair.machine, &hints);
+            pair.alignment = align::align(reference, optimized, &pair.source, &pair.machine, &hints);
         }
         let mut by_pc: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
         let mut windows = Vec::new();
@@ -133,6 +135,7 @@ impl<'a> Study<'a> {
         // Of two variables with one name on one line nobody knows which is which.
         let unique = |key: &Key| slots.iter().filter(|s| s.key == *key).count() == 1;
         let index = slots.iter().enumerate().filter(|(_, s)| unique(&s.key)).map(|(n, s)| (s.key.clone(), n)).collect();
+        let (reference, optimized) = builds;
         Self { reference, optimized, slots, pairs, rejected, windows, by_pc, index }
     }
 
