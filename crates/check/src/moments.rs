@@ -15,7 +15,7 @@ use trueline_model::{CallId, LineKey, VarKey};
 use trueline_oracle::moments::{
     Hits, LineCode, Mark, MarkedRun, Place, Placed, Placement, Scalar, Sequence, StaleValue, is_same_way, place, points,
 };
-use trueline_oracle::{Calls, Digest, Home, Suspect, Visits};
+use trueline_oracle::{Calls, Digest, Suspect, Visits};
 use trueline_toolchain::JobError;
 use trueline_trace::native::{MomentPlan, Moments, record_moments};
 use trueline_trace::{TraceError, TraceRequest};
@@ -36,8 +36,6 @@ pub(crate) struct Placing<'a> {
     /// The digests of the reference and of the optimized build.
     pub digests: (&'a Digest, &'a Digest),
     pub visits: &'a Visits,
-    /// Homes of variables in the optimized build; what lives in memory is then left out.
-    pub homes: Option<&'a BTreeMap<VarKey, Home>>,
 }
 
 /// What became of the suspicions of one build.
@@ -54,8 +52,8 @@ pub struct MomentCount {
     pub suspected: usize,
     /// Those whose stop is at no moment of the -O0 run: no point of the line has its call and its observable state.
     pub unplaced: usize,
-    /// Those that were not looked into: of one kind with others, in memory where no location is claimed, or in a run of which
-    /// only a part was looked at.
+    /// Those that were not looked into: of one kind with others, or in a run that is too long or of which only a part was
+    /// looked at.
     pub not_looked_at: usize,
 }
 
@@ -124,7 +122,7 @@ impl Placing<'_> {
             };
             let placement = of(None).unwrap_or(Placement::Unplaced);
             let is_stale = matches!(placement, Placement::Stale(_));
-            placed.push(Placed { suspect: open.suspect.clone(), placement, order: None, location: None });
+            placed.push(Placed { suspect: open.suspect.clone(), placement, order: None, other: None, location: None });
             if is_stale {
                 stale.push((open, placed.len() - 1));
             }
@@ -138,13 +136,12 @@ impl Placing<'_> {
         Ok(placed)
     }
 
-    /// What is worth a run: values in a home that claims something.
+    /// What is worth a run.
     fn open(&self, suspects: Vec<Suspect>, variables: &mut Vec<VarKey>) -> Vec<Open> {
         let mut complaints: HashMap<(LineKey, VarKey), usize> = HashMap::new();
         let mut open = Vec::new();
         for suspect in suspects {
-            let is_memory = self.homes.is_some_and(|h| h.get(&suspect.variable) == Some(&Home::Memory));
-            if is_memory || !self.digests.0.vars.contains_key(&suspect.variable) {
+            if !self.digests.0.vars.contains_key(&suspect.variable) {
                 continue;
             }
             let calls = self.visits.calls();
@@ -214,7 +211,7 @@ impl Placing<'_> {
         if !is_same_way(&first, &second) {
             return Ok(Look::Failed);
         }
-        let mut ordered: Vec<(usize, Sequence, &Open, Vec<Arc<str>>)> = Vec::new();
+        let mut ordered: Vec<(usize, Vec<Sequence>, &Open, Vec<Arc<str>>)> = Vec::new();
         let mut at: BTreeMap<u64, Option<usize>> = stops.clone();
         for (open, number) in stale {
             let placement = stop_of(open, &few).map_or(Placement::Unplaced, |stop| {
@@ -226,13 +223,17 @@ impl Placing<'_> {
             let placement = if is_held { placement } else { Placement::NeverHeld };
             if let Placement::Stale(value) = &placement {
                 placed[*number].location = optimized.location(&open.suspect);
-                if let Some(sequence) = sequences(&first, value, open) {
-                    at.extend(optimized.code(&sequence.line).0.into_iter().map(|pc| (pc, None)));
+                let sequences = sequences(&first, value, open);
+                if !sequences.is_empty() {
+                    let own = sequences.iter().flat_map(|s| optimized.code(&s.line).0);
+                    own.for_each(|pc| {
+                        at.entry(pc).or_insert(None);
+                    });
                     // A stop keeps what it is asked for; the others are to show the variable wherever they are.
                     beginnings(optimized.module(), &open.suspect.variable, open.suspect.pc).into_iter().for_each(|pc| {
                         at.entry(pc).or_insert(None);
                     });
-                    ordered.push((*number, sequence, open, value.expected.clone()));
+                    ordered.push((*number, sequences, open, value.expected.clone()));
                 }
             }
             placed[*number].placement = placement;
@@ -240,17 +241,22 @@ impl Placing<'_> {
         if ordered.is_empty() {
             return Ok(Look::Taken);
         }
+        // Only what runs in the same calls is compared.
+        let module = optimized.module();
+        let functions: HashSet<_> = ordered.iter().filter_map(|(_, _, open, _)| module.function_at(open.suspect.pc)).collect();
         for stop in &self.digests.1.stops {
-            at.entry(stop.pc).or_insert(None);
+            if module.function_at(stop.pc).is_some_and(|f| functions.contains(&f)) {
+                at.entry(stop.pc).or_insert(None);
+            }
         }
         let Some(many) = run(self.request, &plan(&at, None))? else { return Ok(Look::Failed) };
         let (many, _) = same_states(&many, &Moments::default());
         let line_of = |pc: u64| optimized.line_of(pc);
-        for (number, sequence, open, expected) in ordered {
+        for (number, sequences, open, expected) in ordered {
             let suspect = &open.suspect;
             let visits: BTreeSet<u64> = self.digests.1.stops_on(&suspect.line).map(|s| s.pc).collect();
             let is_made_before = |pc| is_made_before(optimized, &suspect.variable, pc);
-            placed[number].order = stop_of(open, &many).map(|stop| {
+            let orders = stop_of(open, &many).map(|stop| {
                 let place = Place {
                     stop,
                     line: &suspect.line,
@@ -260,8 +266,10 @@ impl Placing<'_> {
                     expected: &expected,
                     is_made_before: &is_made_before,
                 };
-                sequence.compare(&many, &place, &line_of)
+                sequences.iter().map(|sequence| sequence.compare(&many, &place, &line_of)).collect::<Vec<_>>()
             });
+            let mut orders = orders.unwrap_or_default().into_iter();
+            (placed[number].order, placed[number].other) = (orders.next(), orders.next());
         }
         Ok(Look::Taken)
     }
