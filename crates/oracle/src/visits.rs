@@ -113,6 +113,15 @@ impl Visits {
     pub fn stops(&self, call: CallId, line: &LineKey) -> u32 {
         self.lines.get(&(call, line.clone())).map_or(0, |v| v.stops)
     }
+
+    /// How often it stopped on each line in all calls.
+    pub fn totals(&self) -> HashMap<&LineKey, usize> {
+        let mut totals = HashMap::new();
+        for ((_, line), visits) in &self.lines {
+            *totals.entry(line).or_default() += visits.stops as usize;
+        }
+        totals
+    }
 }
 
 /// The scalars of a local or parameter at a stop, as hashes, with their places and texts.
