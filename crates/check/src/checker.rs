@@ -544,7 +544,9 @@ impl Checker {
         let ground = &*reference.ground;
         let mut optimized = self.digest(Role::Optimized);
         let request = self.request(&debug, binary, &ground.user_files, &ground.launch);
-        let mut suspects = Suspects::new(&reference.visits);
+        // What lives in memory is as the code left it: the rule `fixed-home` would drop it.
+        let homes = (self.options.strictness == Strictness::Filtered).then_some(&optimized_facts.homes);
+        let mut suspects = Suspects::new(&reference.visits, homes);
         let onlooker = self.looks_at_moments().then_some(&mut suspects);
         let (summary, came_back) = if self.options.invariants.contains(&Invariant::Lost) {
             let assignments = Assignments::read(&ground.debug);
@@ -580,7 +582,6 @@ impl Checker {
             request: &request,
             digests: (&reference.digest, &optimized),
             visits: &reference.visits,
-            homes: (self.options.strictness == Strictness::Filtered).then_some(&optimized_facts.homes),
         };
         // Stops that were not made leave calls uncounted.
         let is_whole = self.looks_everywhere() && reference.seen.is_whole() && here.is_whole();

@@ -25,6 +25,7 @@ mod merged_code;
 mod moved_in_function;
 mod no_reference_row;
 mod no_reference_stop;
+mod other_side;
 mod other_visit;
 mod own_line;
 mod recursion_lost;
@@ -97,6 +98,7 @@ pub const RULES: &[Rule] = &[
     line_early::RULE,
     line_late::RULE,
     early_unseen::RULE,
+    other_side::RULE,
     made_later::RULE,
     too_many_values::RULE,
     given_up::RULE,
