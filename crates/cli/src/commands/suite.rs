@@ -17,7 +17,7 @@ pub struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     build: BuildFlags,
-    /// Who is asked: native, gdb, or a release of it such as gdb-18.
+    /// Who is asked: native, gdb, lldb (not guality), or a release such as gdb-18.
     #[arg(long = "engine", value_name = "ENGINE", value_delimiter = ',', default_value = "native,gdb")]
     engines: Vec<EngineKind>,
     /// Print every question with its answers, not only those that engines disagree on.
@@ -32,6 +32,10 @@ pub struct Args {
 enum Suite {
     /// GCC's gcc.dg/guality: `gdb-test` in comments.
     Guality,
+    /// rustc's tests/debuginfo: `gdb-command:` and `gdb-check:` in comments.
+    Rustc,
+    /// LLVM's Dexter tests: `DexExpect…` commands or a `!where` script in comments.
+    Dexter,
 }
 
 /// What `trueline suite --json` prints.
@@ -61,8 +65,10 @@ struct EngineTally {
 pub fn run(args: Args) -> anyhow::Result<Ending> {
     let format = match args.suite {
         Suite::Guality => Format::Guality,
+        Suite::Rustc => Format::Rustc,
+        Suite::Dexter => Format::Dexter,
     };
-    let askers = args.engines.iter().map(|&e| Asker::find(e)).collect::<Result<Vec<_>, _>>()?;
+    let askers = args.engines.iter().map(|&e| Asker::find(e, format)).collect::<Result<Vec<_>, _>>()?;
     let mut outcomes = Vec::new();
     for level in args.build.levels() {
         let flags = flags(&args, level);
