@@ -19,7 +19,7 @@ pub use answer::Verdict;
 pub use ask::Asker;
 pub use dexter::Script;
 pub use read::{Format, read};
-pub use run::{Agreement, Asked, EngineOutcome, Tally, TestOutcome, agreement, run_test, tally};
+pub use run::{Agreement, Asked, EngineOutcome, Tally, TestOutcome, agreement, reasons, run_test, tally};
 pub use rustc::Transcript;
 pub use script::{Action, Expected, Place, Plan, Question, Run, Test};
 

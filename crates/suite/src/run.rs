@@ -5,6 +5,7 @@ use crate::script::{Question, Test};
 use crate::{Asker, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueline_model::OptLevel;
 use trueline_toolchain::{CompileRequest, Compiler, Scratch};
@@ -144,6 +145,17 @@ pub fn tally<'a>(outcomes: impl IntoIterator<Item = &'a TestOutcome>, engine: &s
         }
     }
     tally
+}
+
+/// Why questions of an engine are open, and how many for each reason.
+pub fn reasons<'a>(outcomes: impl IntoIterator<Item = &'a TestOutcome>, engine: &str) -> BTreeMap<String, usize> {
+    let mut reasons = BTreeMap::new();
+    for outcome in outcomes.into_iter().flat_map(|t| &t.asked).flat_map(|a| &a.outcomes).filter(|o| o.engine == engine) {
+        if let Verdict::Unsupported { reason } = &outcome.verdict {
+            *reasons.entry(reason.clone()).or_default() += 1;
+        }
+    }
+    reasons
 }
 
 /// How far the engines agree over all tests.

@@ -2,9 +2,10 @@
 
 use crate::exit::Ending;
 use crate::input::BuildFlags;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueline_model::{EngineKind, OptLevel};
-use trueline_suite::{Agreement, Asker, Format, Tally, TestOutcome, Verdict, agreement, read, run_test, tally};
+use trueline_suite::{Agreement, Asker, Format, Tally, TestOutcome, Verdict, agreement, read, reasons, run_test, tally};
 
 /// Run other people's debugger tests on each engine and compare the engines.
 #[derive(clap::Args)]
@@ -59,6 +60,8 @@ struct EngineTally {
     engine: String,
     #[serde(flatten)]
     tally: Tally,
+    /// How many questions are open for each reason.
+    reasons: BTreeMap<String, usize>,
 }
 
 /// Runs the command.
@@ -80,7 +83,8 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
             }
         }
     }
-    let engines: Vec<EngineTally> = askers.iter().map(|a| EngineTally { engine: a.name(), tally: tally(&outcomes, &a.name()) }).collect();
+    let of = |engine: String| EngineTally { tally: tally(&outcomes, &engine), reasons: reasons(&outcomes, &engine), engine };
+    let engines: Vec<EngineTally> = askers.iter().map(|a| of(a.name())).collect();
     let agreement = agreement(&outcomes);
     if args.json {
         let document = Document { schema: "trueline.suite/1", suite: format.name(), engines, agreement, tests: &outcomes };
@@ -116,8 +120,13 @@ fn print(args: &Args, outcomes: &[TestOutcome], engines: &[EngineTally], agreeme
         }
     }
     println!("{:<10} {:>6} {:>6} {:>12}", "engine", "pass", "fail", "unsupported");
-    for EngineTally { engine, tally } in engines {
+    for EngineTally { engine, tally, .. } in engines {
         println!("{engine:<10} {:>6} {:>6} {:>12}", tally.pass, tally.fail, tally.unsupported);
+    }
+    for EngineTally { engine, reasons, .. } in engines {
+        for (reason, count) in reasons {
+            println!("{engine}: {count} unsupported: {reason}");
+        }
     }
     if agreement.of > 0 {
         let share = 100.0 * agreement.same as f64 / agreement.of as f64;
