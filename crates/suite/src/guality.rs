@@ -1,7 +1,7 @@
 //! The format of GCC's guality tests: C files whose comments say `{ dg-final { gdb-test LINE "expression" "value" } }`. The
 //! line is a number, `.` for the comment's own with `+n` or `-n` after it, a label that `dg-line` gave, or `@function`.
 
-use crate::script::{Action, Expected, Place, Question, Run, Test};
+use crate::script::{Action, Expected, Place, Plan, Question, Run, Test};
 use std::collections::HashMap;
 use std::path::Path;
 use trueline_model::Language;
@@ -15,8 +15,9 @@ pub(crate) fn parse(path: &Path, text: &str, flags: &[String]) -> Test {
         sources: Vec::new(),
         skipped: None,
         questions: Vec::new(),
-        runs: Vec::new(),
+        plan: Plan::Breaks(Vec::new()),
     };
+    let mut runs = Vec::new();
     let comments: Vec<(u32, Vec<String>)> = (1..).zip(text.lines().map(words)).collect();
     let labels: HashMap<&str, u32> =
         comments.iter().filter_map(|(line, words)| Some((after(words, "dg-line")?.first()?.as_str(), *line))).collect();
@@ -24,7 +25,7 @@ pub(crate) fn parse(path: &Path, text: &str, flags: &[String]) -> Test {
         if let Some(rest) = after(words, "gdb-test") {
             if let Some((place, question)) = question(*number, rest, &labels) {
                 if question.barrier.is_none() {
-                    add(&mut test.runs, place, test.questions.len());
+                    add(&mut runs, place, test.questions.len());
                 }
                 test.questions.push(question);
             }
@@ -40,6 +41,7 @@ pub(crate) fn parse(path: &Path, text: &str, flags: &[String]) -> Test {
             test.skipped = test.skipped.or_else(|| skip(rest, flags));
         }
     }
+    test.plan = Plan::Breaks(runs);
     test
 }
 
@@ -187,7 +189,7 @@ mod tests {
             breaks: vec![Place::Line(line)],
             actions: std::iter::once(Action::Run).chain(asks.iter().map(|&n| Action::Ask(n))).collect(),
         };
-        assert_eq!(test.runs, [run(5, &[0, 1]), run(4, &[4])]);
+        assert_eq!(test.plan, Plan::Breaks(vec![run(5, &[0, 1]), run(4, &[4])]));
     }
 
     #[test]

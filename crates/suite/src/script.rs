@@ -1,5 +1,7 @@
 //! What a test wants of a debugger, whichever suite it comes from.
 
+use crate::dexter::Script;
+use crate::rustc::Transcript;
 use std::path::PathBuf;
 use trueline_model::Language;
 
@@ -17,8 +19,19 @@ pub enum Place {
 pub enum Expected {
     /// What this expression comes to in the same place.
     Expression(String),
-    /// The text that gdb prints, where `[...]` stands for anything.
+    /// The text that the debugger prints, where `[...]` stands for anything.
     Printed(String),
+    /// What must be seen on a walk, in words.
+    Seen(String),
+}
+
+impl Expected {
+    /// As it is written.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Expression(text) | Self::Printed(text) | Self::Seen(text) => text,
+        }
+    }
 }
 
 /// One question of a test.
@@ -53,7 +66,7 @@ pub struct Run {
 }
 
 /// One file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Test {
     /// The file.
     pub path: PathBuf,
@@ -68,5 +81,16 @@ pub struct Test {
     /// What it asks, in its order.
     pub questions: Vec<Question>,
     /// How it asks.
-    pub runs: Vec<Run>,
+    pub plan: Plan,
+}
+
+/// How a test asks its questions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// One run for each place.
+    Breaks(Vec<Run>),
+    /// The commands of each debugger, in order.
+    Transcript(Vec<Transcript>),
+    /// A walk through the program.
+    Walk(Script),
 }
