@@ -20,7 +20,10 @@ pub(crate) fn of_reference(module: &Module, executed: BTreeSet<LineKey>, source:
         if !copy.is_inlined()
             && let Some(extent) = extent_of(module, copy, &rows, source)
         {
-            facts.functions.entry(Arc::clone(copy.name())).or_default().push(extent);
+            let elsewhere = extents_elsewhere(module, &extent, &rows);
+            let extents = facts.functions.entry(Arc::clone(copy.name())).or_default();
+            extents.push(extent);
+            extents.extend(elsewhere);
         }
         add_scopes(module, copy, &vars, &rows, &mut facts.scope);
     }
@@ -60,6 +63,20 @@ fn extent_of(module: &Module, copy: FunctionCopy<'_>, rows: &[usize], source: &S
     // Not every -O0 has a row for the closing brace. Without the source, a few lines of grace.
     let close = if *source.file == *decl.file.as_str() { source.body_end(first, last) } else { Some(last + 3) };
     Some(Extent { file: Arc::clone(&decl.file.0), first, last: last.max(close.unwrap_or(last)) })
+}
+
+/// Where the rest of a function's own code stands: a parser's actions are in the grammar by `#line`, and a body may include a
+/// file. Code that was inlined is not its own.
+fn extents_elsewhere(module: &Module, own: &Extent, rows: &[usize]) -> Vec<Extent> {
+    let is_own = |row: &usize| module.chain_at(module.rows[*row].address).iter().all(|&b| !module.block(b).is_inlined());
+    let is_elsewhere = |row: &usize| module.file(module.rows[*row].file).base() != &*own.file;
+    let rows = rows.iter().copied().filter(is_elsewhere).filter(is_own);
+    let mut extents: BTreeMap<Arc<str>, (u32, u32)> = BTreeMap::new();
+    for key in lines_of(module, rows) {
+        let (first, last) = extents.entry(Arc::clone(&key.file.0)).or_insert((key.line.0, key.line.0));
+        (*first, *last) = ((*first).min(key.line.0), (*last).max(key.line.0));
+    }
+    extents.into_iter().map(|(file, (first, last))| Extent { file, first, last }).collect()
 }
 
 /// Which variables of a copy are in scope on each of its lines.
