@@ -58,6 +58,9 @@ pub enum CampaignError {
         /// Its seed.
         seed: Box<Program>,
     },
+    /// The project cannot be built.
+    #[error("{0}")]
+    Project(String),
     /// The source makes no programs.
     #[error("{generator} failed {count} times in a row, last with: {reason}")]
     BadSource {

@@ -161,6 +161,11 @@ impl Reference {
     pub fn behaviour(&self) -> &Behaviour {
         &self.ground.behaviour
     }
+
+    /// How the program is started.
+    pub fn launch(&self) -> &Launch {
+        &self.ground.launch
+    }
 }
 
 /// What a check found.
@@ -259,6 +264,7 @@ impl Checker {
             return Err(CheckError::NothingChecked { reason: nothing_stepped(&executed, &user_files) });
         }
         let mut facts = facts::of_reference(&debug, executed, &source);
+        facts.user_files.clone_from(&user_files);
         if self.options.repeat == Repeat::Twice {
             // A run that was cut off is cut off at the same stop again, so that the two can be compared.
             let cut = summary.end != TraceEnd::Finished;

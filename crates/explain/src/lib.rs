@@ -32,7 +32,7 @@ pub use explainer::{Explained, Explainer, FindingCase, Stage, Steadiness};
 pub use failure::{FailingCase, FailureScope, FailureSearch, Soundness, SwitchJudge, find_case};
 pub use isolation::{command_for_file, files, is_settled};
 pub use judge::{FaultProbe, Judge, Judged, Looking, Shown, Sought, check_options};
-pub use pair::{PairFinding, explain_pair};
+pub use pair::{PairFinding, explain_pair, readings_of};
 pub use passing::{LEAST_PASSING, PassingPrograms, passing_programs};
 pub use project::{ProjectCause, ProjectExplainer};
 pub use project_functions::Functions;

@@ -15,6 +15,7 @@ mod given_up;
 mod hit_at_other_times;
 mod inherited_block;
 mod intermediate_value;
+mod library_line;
 mod line_early;
 mod line_late;
 mod line_zero;
@@ -82,6 +83,7 @@ pub const RULES: &[Rule] = &[
     same_line_function::RULE,
     visible_on_line::RULE,
     own_line::RULE,
+    library_line::RULE,
     brace_line::RULE,
     block_without_code::RULE,
     inherited_block::RULE,
