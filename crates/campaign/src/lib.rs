@@ -13,6 +13,7 @@ mod event;
 mod explain;
 mod family;
 mod judged;
+mod levels;
 mod minimal;
 mod plan;
 mod program;

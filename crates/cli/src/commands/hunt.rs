@@ -10,6 +10,7 @@ use crate::input::project::ProjectFlags;
 use crate::input::{LaunchFlags, drivers, parse_duration};
 use anyhow::{Context, bail};
 use std::io::IsTerminal;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -39,6 +40,9 @@ pub struct Args {
     /// Levels to compile at. [default: -Og,-O1,-O2,-O3,-Ofast,-Os,-Oz]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',', allow_hyphen_values = true)]
     opt: Vec<OptLevel>,
+    /// Compile each program at so many of the levels, drawn by its number: more programs in the same time.
+    #[arg(long, value_name = "N")]
+    levels_per_program: Option<NonZeroUsize>,
     /// A flag for every compilation; may be repeated.
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     cflags: Vec<String>,
@@ -246,6 +250,7 @@ fn plan_of(args: &Args) -> anyhow::Result<Plan> {
         }
         plan.levels.clone_from(&args.opt);
     }
+    plan.levels_per_program = args.levels_per_program;
     if let Some(jobs) = args.jobs {
         plan.jobs = jobs.max(1);
     }
