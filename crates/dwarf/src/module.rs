@@ -7,7 +7,7 @@ use crate::line::Row;
 use crate::{
     Block, BlockId, Bound, DwarfError, FileId, Function, FunctionId, Presence, Spans, Type, TypeId, TypeKind, Unit, UnitId, Var, VarId,
 };
-use crate::{Location, Mapped, Search, Wanted, op::Op};
+use crate::{Location, Mapped, Search, Sections, Wanted, WrittenEntry, op::Op};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -75,6 +75,8 @@ pub struct Module {
     /// One for each function, made when the function is first asked about.
     pub(crate) block_index: Vec<OnceLock<Spans<BlockId>>>,
     pub(crate) row_index: OnceLock<crate::rows::RowIndex>,
+    /// What the file has for each variable, where that was asked for.
+    pub(crate) written: HashMap<VarId, Vec<WrittenEntry>>,
 }
 
 impl Module {
@@ -86,6 +88,18 @@ impl Module {
     /// Reads a binary together with those of its libraries that have debug information of their own.
     pub fn load_with(binary: &Path, libraries: &[Mapped], wanted: Wanted<'_>, search: &Search) -> Result<Arc<Self>, DwarfError> {
         crate::load::load(binary, libraries, wanted, search).map(Arc::new)
+    }
+
+    /// Reads all units of sections that somebody else has read from a file, and keeps the expressions of variables as they
+    /// are written. Code, unwinding rows and symbols are left to whoever has the file.
+    pub fn of_sections(sections: &Sections<'_>) -> Result<Arc<Self>, DwarfError> {
+        crate::load::read_sections(sections).map(Arc::new)
+    }
+
+    /// The expressions that the file has for a variable, in its order; empty unless the module is one [of
+    /// sections](Self::of_sections).
+    pub fn written(&self, var: VarId) -> &[WrittenEntry] {
+        self.written.get(&var).map_or(&[], Vec::as_slice)
     }
 
     /// The library that an address is in, with the address as the library's own debug information has it.

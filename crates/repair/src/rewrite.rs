@@ -4,7 +4,6 @@
 //! another location. Indices that no longer hold (`.debug_aranges`, `.debug_names`, `.gdb_index`) are
 //! emptied, which debuggers take as "not there". Nothing is written to disk here.
 
-use crate::debug::{self, Slice};
 use crate::description;
 use crate::elf::Elf;
 use crate::relation::Relation;
@@ -96,7 +95,7 @@ impl RelocateWriter for Sink {
 /// Applies edits and returns the new file.
 pub fn rewrite<'b>(image: &'b Image, edits: &'b [Edit]) -> Result<Vec<u8>, RewriteError> {
     let by_die: HashMap<usize, &'b Edit> = edits.iter().map(|e| (e.die, e)).collect();
-    let dwarf: debug::Dwarf<'b> = debug::load(image);
+    let dwarf: gimli::Dwarf<Slice<'b>> = sections(image)?;
     let outside: Vec<(u64, &String)> = image.outside.iter().map(|(a, n)| (*a, n)).collect();
     let place = |address: u64| -> Address {
         if image.kind != ImageKind::Relocatable || !(OBJECT_BASE..=u64::MAX - 16).contains(&address) {
@@ -147,6 +146,12 @@ pub fn rewrite<'b>(image: &'b Image, edits: &'b [Edit]) -> Result<Vec<u8>, Rewri
     assemble(image, &sections, &outside)
 }
 
+/// The sections that are carried over.
+fn sections(image: &Image) -> gimli::Result<gimli::Dwarf<Slice<'_>>> {
+    gimli::Dwarf::load(|id| Ok(Slice::new(image.section(id.name()).map_or(&[][..], |s| &s.data), LittleEndian)))
+}
+
+type Slice<'a> = gimli::EndianSlice<'a, LittleEndian>;
 type ConvertUnit<'a, 'b> = write::ConvertUnit<'a, Slice<'b>>;
 type ConvertEntry<'a, 'b> = write::ConvertUnitEntry<'a, Slice<'b>>;
 
