@@ -226,7 +226,7 @@ impl Loading<'_> {
     }
 
     /// Says which units of a file are wanted.
-    fn choose(&mut self, own: &File<'_>, slide: u64) -> Result<Chosen, String> {
+    fn choose(&mut self, own: &File<'_>, slide: u64) -> Result<ChosenUnits, String> {
         if own.units.is_empty() {
             return Err("it has no compilation unit; compile it with -g".into());
         }
@@ -237,7 +237,7 @@ impl Loading<'_> {
         let is_wanted = |t: &FileTable| {
             matches!(self.wanted, Wanted::Everything) || t.iter().flatten().any(|f| self.wanted.accepts(&files.names[f.0 as usize]))
         };
-        Ok(Chosen { wanted: tables.iter().map(is_wanted).collect(), tables, place })
+        Ok(ChosenUnits { wanted: tables.iter().map(is_wanted).collect(), tables, place })
     }
 
     /// Adds the chosen units of one file, which may refer to the file that it shares with others and be completed by split
@@ -247,7 +247,7 @@ impl Loading<'_> {
         own: &File<'a>,
         shared: Option<&File<'a>>,
         split: &[File<'a>],
-        Chosen { place, wanted, mut tables }: Chosen,
+        ChosenUnits { place, wanted, mut tables }: ChosenUnits,
     ) -> Result<FilePlace, String> {
         let damaged = |e: gimli::Error| format!("its debug information is damaged ({e})");
         let Self { module, files, .. } = self;
@@ -300,7 +300,7 @@ impl Loading<'_> {
 }
 
 /// Which units of a file are read.
-struct Chosen {
+struct ChosenUnits {
     place: FilePlace,
     /// For each unit, whether it is.
     wanted: Vec<bool>,

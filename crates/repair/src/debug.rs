@@ -7,7 +7,7 @@ mod view;
 
 use trueline_dwarf::{Module, Sections};
 use trueline_machine::image::{Image, ImageError};
-use view::View;
+use view::ImageView;
 
 /// What a value is, as far as printing it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -178,6 +178,14 @@ impl Function {
         self.ranges[0].0
     }
 
+    /// Whether somebody means it by a name: its full one, or that without the modules, classes and parameters around it.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name.match_indices(name).any(|(at, found)| {
+            let (before, after) = (&self.name[..at], &self.name[at + found.len()..]);
+            !found.is_empty() && (before.is_empty() || before.ends_with("::")) && (after.is_empty() || after.starts_with('('))
+        })
+    }
+
     /// True when a PC is inside.
     pub fn contains(&self, pc: u64) -> bool {
         self.ranges.iter().any(|(low, high)| pc >= *low && pc < *high)
@@ -244,7 +252,7 @@ impl DebugInfo {
         let module =
             module.map_err(|e| ImageError::Unsuitable { path: image.path.clone(), reason: format!("cannot be read: {}", e.reason) })?;
         let has_code = |address: u64| image.section_at(address).is_some_and(|s| s.code);
-        Ok(View { module: &module, has_code: &has_code }.read())
+        Ok(ImageView { module: &module, has_code: &has_code }.read())
     }
 
     /// The line a debugger shows at a PC: the last row that is a statement at or before it, as gdb reads

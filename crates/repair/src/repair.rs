@@ -132,11 +132,11 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
         }
     };
     for name in &request.functions {
-        if !info.functions.iter().any(|f| f.name == *name) {
+        if !info.functions.iter().any(|f| f.is_called(name)) {
             return Err(RepairError::NoFunction { binary: request.binary.clone(), function: name.clone() });
         }
     }
-    let wanted = |f: &&Function| request.functions.is_empty() || request.functions.contains(&f.name);
+    let wanted = |f: &&Function| request.functions.is_empty() || request.functions.iter().any(|name| f.is_called(name));
     let pairs: Vec<(&Function, Result<&Function, String>)> =
         info.functions.iter().filter(wanted).map(|f| (f, counterpart(&optimized, (&info, f), &reference_info))).collect();
     let (own, failure) = take_snapshots(request, &optimized, &reference, &pairs);

@@ -53,3 +53,15 @@ fn an_array_of_pointers_is_no_array_of_numbers() {
     assert_eq!(of("all"), (TypeClass::Pointer, 8));
     assert_eq!(of("grid"), (TypeClass::Signed, 4));
 }
+
+#[test]
+fn a_function_is_known_by_its_full_name_and_by_the_one_it_is_declared_with() {
+    let source = "int outer(int x) { return x; }\nint main(void) { return outer(1); }\n";
+    let Some(info) = read(source, &["-O0"]) else { return };
+    let mut outer = info.functions.into_iter().find(|f| f.is_called("outer")).unwrap();
+    assert!(!outer.is_called("oute") && !outer.is_called("uter") && !outer.is_called(""));
+    // As C++ and Rust have it.
+    outer.name = "space::Shape::outer(int, space::Shape*) const".to_owned();
+    assert!(outer.is_called("outer") && outer.is_called("Shape::outer") && outer.is_called("space::Shape::outer(int, space::Shape*) const"));
+    assert!(!outer.is_called("Shape") && !outer.is_called("space"));
+}

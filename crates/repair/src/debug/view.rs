@@ -10,14 +10,14 @@ use trueline_dwarf::{BlockId, BlockKind, Location, Module, MoreArguments, Presen
 use trueline_model::VarKind;
 
 /// The tables of a module with what the file has in its sections of code.
-pub(super) struct View<'m> {
+pub(super) struct ImageView<'m> {
     /// What the debug information says.
     pub module: &'m Module,
     /// Whether an address is in such a section.
     pub has_code: &'m dyn Fn(u64) -> bool,
 }
 
-impl View<'_> {
+impl ImageView<'_> {
     /// All of it.
     pub fn read(&self) -> DebugInfo {
         let units = self.module.units.iter().map(|u| Unit {
