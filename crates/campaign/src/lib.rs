@@ -23,5 +23,7 @@ mod tally;
 
 pub use class::{class_of, collapse, statement_kind};
 pub use event::{Event, FoundEvent, Reporter, Silent, Totals};
-pub use plan::{Confirm, Minimize, Mutate, NoProgram, Oracle, Plan, SeedBehaviour, SeedOrder, Seeds, Shard, Validation, VariantSet};
+pub use plan::{
+    CampaignPlan, Confirm, Minimize, Mutate, NoProgram, Oracle, SeedBehaviour, SeedOrder, Seeds, Shard, Validation, VariantSet,
+};
 pub use run::{CampaignError, run};

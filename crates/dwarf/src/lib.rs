@@ -35,7 +35,7 @@ pub use error::DwarfError;
 pub use excerpt::Excerpt;
 pub use ids::{BlockId, FileId, FunctionId, TypeId, UnitId, VarId};
 pub use load::{Mapped, Search, Sections, Wanted, is_languages_own};
-pub use module::{Library, Module};
+pub use module::{MappedLibrary, Module};
 pub use ranges::join_ranges;
 pub use scope::{Block, BlockKind, CallParam, CallSite, CallTarget, Function, MoreArguments, Producer, Unit};
 pub use spans::Spans;

@@ -21,10 +21,10 @@ pub use sources::Search;
 
 use crate::cfi::CfiTable;
 use crate::op::FilePlace;
-use crate::{DwarfError, FunctionId, Library, Module, Producer, Spans, Unit, UnitId};
+use crate::{DwarfError, FunctionId, MappedLibrary, Module, Producer, Spans, Unit, UnitId};
 use dies::UnitDies;
 use image::{code, tls_image, unwinding};
-use lines::{FileTable, Files, Lines};
+use lines::{FileTable, Files, UnitLines};
 use object::{Object, ObjectSection};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ pub(crate) fn find(binary: &Path, search: &Search) -> Result<(), DwarfError> {
     }
 }
 
-fn no_debug_information(looked: &sources::Looked) -> String {
+fn no_debug_information(looked: &sources::LookedAt) -> String {
     format!(
         "it has no debug information (no .debug_info in it, {}); compile it with -g, or name the directory of its debug file with --debug-dir",
         looked.0.join(", ")
@@ -179,10 +179,10 @@ impl Loading<'_> {
         let Ok(elf) = parse(&data) else { return };
         let first = crate::elf::image(&elf).0 & !0xfff;
         let slide = library.at.wrapping_sub(first);
-        let before = Mark::of(&self.module);
+        let before = TableMark::of(&self.module);
         if self.read(&library.path, &elf, slide).is_ok() && self.module.functions.len() > before.functions {
             let end = crate::elf::image(&elf).1.wrapping_add(slide);
-            self.module.libraries.push(Library { path: library.path.clone(), slide, start: library.at, end });
+            self.module.libraries.push(MappedLibrary { path: library.path.clone(), slide, start: library.at, end });
             self.module.code.extend(code(&elf, slide));
         } else {
             before.restore(&mut self.module);
@@ -232,7 +232,7 @@ impl Loading<'_> {
         }
         let place = FilePlace { base: self.dies, slide };
         let files = &mut self.files;
-        let tables: Vec<FileTable> = own.units.iter().map(|unit| Lines { dwarf: &own.dwarf, unit, place }.files(files)).collect();
+        let tables: Vec<FileTable> = own.units.iter().map(|unit| UnitLines { dwarf: &own.dwarf, unit, place }.files(files)).collect();
         // A unit without code may have no files.
         let is_wanted = |t: &FileTable| {
             matches!(self.wanted, Wanted::Everything) || t.iter().flatten().any(|f| self.wanted.accepts(&files.names[f.0 as usize]))
@@ -251,7 +251,7 @@ impl Loading<'_> {
     ) -> Result<FilePlace, String> {
         let damaged = |e: gimli::Error| format!("its debug information is damaged ({e})");
         let Self { module, files, .. } = self;
-        let lines_of = |unit| Lines { dwarf: &own.dwarf, unit, place };
+        let lines_of = |unit| UnitLines { dwarf: &own.dwarf, unit, place };
         let all = Units::new(place, own, shared, split);
         self.dies = all.end();
         module.info.extend(all.starts().iter().cloned());
@@ -259,7 +259,7 @@ impl Loading<'_> {
             let unit = &all[number];
             let table = match all.completed_by(number) {
                 Some(skeleton) => tables[skeleton].clone(),
-                None => Lines { dwarf: unit.dwarf, unit: unit.unit, place }.files(files),
+                None => UnitLines { dwarf: unit.dwarf, unit: unit.unit, place }.files(files),
             };
             tables.push(table);
         }
@@ -289,7 +289,7 @@ impl Loading<'_> {
                 rows: first..module.rows.len(),
             });
             let detail = (self.wanted.pointees(), self.expressions);
-            scope::Reader::new(module, &all, (body, id), &tables, detail).read().map_err(|e| match e {
+            scope::UnitReader::new(module, &all, (body, id), &tables, detail).read().map_err(|e| match e {
                 dies::Damage::Dwarf(e) => damaged(e),
                 dies::Damage::Other(reason) => format!("its debug information is damaged ({reason})"),
             })?;
@@ -339,7 +339,7 @@ fn empty(path: &Path) -> Module {
 }
 
 /// How far the tables went before a file was read.
-struct Mark {
+struct TableMark {
     units: usize,
     functions: usize,
     blocks: usize,
@@ -348,7 +348,7 @@ struct Mark {
     rows: usize,
 }
 
-impl Mark {
+impl TableMark {
     fn of(module: &Module) -> Self {
         Self {
             units: module.units.len(),

@@ -16,7 +16,7 @@ use trueline_model::{FileName, Line, LineKey};
 
 /// A shared library whose tables stand among those of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Library {
+pub struct MappedLibrary {
     /// Its file.
     pub path: PathBuf,
     /// What was added to the addresses of its own debug information.
@@ -65,7 +65,7 @@ pub struct Module {
     /// Executable sections: address and bytes.
     pub code: Vec<(u64, Vec<u8>)>,
     /// The shared libraries that were read with it. Their addresses are where they are mapped, counted as the binary's own are.
-    pub libraries: Vec<Library>,
+    pub libraries: Vec<MappedLibrary>,
     /// Base address and size of the thread-local image, for `DW_OP_form_tls_address`.
     pub tls: Option<(u64, u64)>,
     /// The files that hold the entries, each with the number of its first.
@@ -103,7 +103,7 @@ impl Module {
     }
 
     /// The library that an address is in, with the address as the library's own debug information has it.
-    pub fn library_at(&self, pc: u64) -> Option<(&Library, u64)> {
+    pub fn library_at(&self, pc: u64) -> Option<(&MappedLibrary, u64)> {
         let library = self.libraries.iter().find(|l| (l.start..l.end).contains(&pc))?;
         Some((library, pc.wrapping_sub(library.slide)))
     }

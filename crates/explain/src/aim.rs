@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use trueline_ctree::PreprocessError;
 use trueline_generate::Filter;
 use trueline_model::{Answer, Interesting, Language, Program, SeamError};
-use trueline_reduce::{Builtin, Demand, External, ExternalTool, Lines, ReduceError, ReduceProgress, Reduced, Watch};
+use trueline_reduce::{Builtin, Demand, External, ExternalTool, LineReducer, ReduceError, ReduceProgress, Reduced, Watch};
 use trueline_toolchain::{ToolKind, find_tool};
 use trueline_triage::Setting;
 
@@ -92,7 +92,7 @@ pub fn shrink(program: &Program, aim: &Aim, tool: Option<Reducer>, time: Duratio
     // On the C tree a step takes out whole statements; of other languages there are lines and braces.
     let own = |watch: &Watch<'_>| match program.language {
         Language::C => Builtin { interesting: aim, validity: &strict, quick: &quick, watch }.reduce(program),
-        Language::Cpp | Language::Rust => Lines { interesting: aim, validity: &strict, watch }.reduce(program),
+        Language::Cpp | Language::Rust => LineReducer { interesting: aim, validity: &strict, watch }.reduce(program),
     };
     if tool == Reducer::Builtin {
         return own(watch);

@@ -4,7 +4,7 @@ use crate::error::ExplainError;
 use crate::judge::patience_for_changes;
 use trueline_check::{CheckOptions, Checker};
 use trueline_generate::Filter;
-use trueline_isolate::{Failure, FailureError, FailureJudge, FailureKind, Setting, diagnose_telling};
+use trueline_isolate::{FailureError, FailureJudge, FailureKind, ProgramSetting, SeenFailure, diagnose_telling};
 use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError, Validity, Violation};
 use trueline_toolchain::{Compiler, Limits, cpu_time, installed_compilers};
 
@@ -15,7 +15,7 @@ pub struct FailingCase {
     /// One line for people.
     pub message: String,
     /// How it is built to fail.
-    pub setting: Setting,
+    pub setting: ProgramSetting,
     /// Whether the compiler crashes.
     pub crash: bool,
     /// Whether mutations must leave alone what is printed.
@@ -122,7 +122,7 @@ pub fn find_case(search: &FailureSearch<'_>, program: &Program, compiler: &Compi
     }
 }
 
-fn program_case(failure: Failure, program: Program) -> Result<FailingCase, ExplainError> {
+fn program_case(failure: SeenFailure, program: Program) -> Result<FailingCase, ExplainError> {
     let soundness = if failure.kind == FailureKind::WrongCode { Soundness::of_run(&program)? } else { Soundness::Irrelevant };
     let kind = match failure.kind {
         FailureKind::Crash => "crash",
@@ -144,7 +144,7 @@ fn program_case(failure: Failure, program: Program) -> Result<FailingCase, Expla
 /// Judges by `trueline check`: still failing means that some violation of the same kind remains.
 struct DebugJudge {
     checker: Checker,
-    setting: Setting,
+    setting: ProgramSetting,
     invariant: Invariant,
 }
 
@@ -208,7 +208,7 @@ fn debug_case(
         if let Some(violation) = run.violations.first() {
             let mut flags = vec!["-g".to_owned()];
             flags.extend(search.cflags.iter().cloned());
-            let setting = Setting { compiler: compiler.clone(), opt, flags };
+            let setting = ProgramSetting { compiler: compiler.clone(), opt, flags };
             let message = format!("{} violation at {}:{} ({opt})", violation.invariant(), program.name, violation.line);
             let judge = DebugJudge { checker: for_mutants, setting: setting.clone(), invariant: violation.invariant() };
             return Ok(FailingCase {

@@ -1,7 +1,7 @@
 //! A pair of binaries that somebody built: what can be known of its findings without a compiler. The readers say whose fault
 //! each is, and the debug information shows what is wrong. No pass is searched, since nothing can be built again.
 
-use crate::readers::{Question, Readers};
+use crate::readers::{ReaderQuestion, Readers};
 use std::collections::BTreeMap;
 use trueline_check::{CheckRun, Reference};
 use trueline_model::{Reading, Verdict, Violation};
@@ -30,7 +30,7 @@ pub fn explain_pair(readers: Option<&Readers>, reference: &Reference, run: &Chec
             files.entry(violation.file.base().to_owned()).or_default().push(index);
         }
         for (file, members) in &files {
-            let questions = members.iter().map(|i| Question { violation: &violations[*i], class: String::new() }).collect();
+            let questions = members.iter().map(|i| ReaderQuestion { violation: &violations[*i], class: String::new() }).collect();
             let of_build = of_program.of_build(run, file, questions);
             answers.extend(members.iter().enumerate().map(|(at, index)| (*index, of_build.at_the_spot(at))));
         }

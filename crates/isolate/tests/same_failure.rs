@@ -2,7 +2,7 @@
 //! programs with certain words in them.
 
 use std::os::unix::fs::PermissionsExt;
-use trueline_isolate::{Extent, FailureJudge, FailureKind, diagnose};
+use trueline_isolate::{FailureJudge, FailureKind, ProgramExtent, diagnose};
 use trueline_model::{Answer, Interesting, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{Compiler, find_compiler};
 
@@ -73,7 +73,7 @@ fn a_program_that_does_not_link_alone_is_compiled_only() {
     let Some(stub) = stub() else { return };
     let source = "extern int elsewhere(void);\nint main(void) { return elsewhere(); } /* CRASH_HERE */\n";
     let failure = diagnose(&program(source), &stub.compiler, &[OptLevel::O2], &[], None).unwrap();
-    assert_eq!((failure.kind, failure.extent), (FailureKind::Crash, Extent::Compiled));
+    assert_eq!((failure.kind, failure.extent), (FailureKind::Crash, ProgramExtent::Compiled));
     let judge = FailureJudge::new(failure);
     assert_eq!(judge.judge(&program(source)).unwrap(), Answer::Yes);
     assert_eq!(judge.judge(&program(&source.replace("CRASH_HERE", "calm"))).unwrap(), Answer::No);

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use trueline_generate::SourceSpec;
 use trueline_model::{Answer, Fault, Interesting, Language, OptLevel, Program, SeamError};
-use trueline_mutate::{ExpectedBehaviour, Mutator, Options, Strategy, Variants, judge, minimize};
+use trueline_mutate::{ExpectedBehaviour, MutationOptions, Mutator, Strategy, Variants, judge, minimize};
 use trueline_toolchain::{CompileRequest, Compiler, DebugInfo, Job, Limits, Scratch, find_compiler};
 
 /// Seconds a compilation may take; a hang is a hundred times what programs of this size need.
@@ -76,7 +76,7 @@ fn main() {
     let per_seed: usize = per_seed.parse().expect("a number");
     let compilers: Vec<Compiler> = compilers.split(',').map(|c| find_compiler(c).expect("the compiler")).collect();
     let levels: Vec<OptLevel> = levels.split(',').map(|l| l.parse().expect("a level")).collect();
-    let mut options = Options::default();
+    let mut options = MutationOptions::default();
     if let Some(list) = rest.first() {
         options.strategies = list.split(',').map(|s| s.parse::<Strategy>().expect("a strategy")).collect();
     }

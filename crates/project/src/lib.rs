@@ -23,14 +23,14 @@ mod system;
 mod tree;
 mod unit;
 
-pub use build::{BuildRequest, BuiltTree, Choice, build};
-pub use calls::{Compilation, ObjectPath};
+pub use build::{BuildRequest, BuiltTree, CompilerChoice, build};
+pub use calls::{ObjectPath, ToolCall};
 pub use crate_file::crate_as_file;
 pub use error::ProjectError;
 pub use functions::{UnitFunction, UnitFunctions};
 pub use guilt::find_guilty;
 pub use merge::{Merged, Rest, merge};
-pub use mixture::{Anew, Mixed, Mixer, Mixing};
-pub use replay::Compiled;
+pub use mixture::{Anew, Mixed, Mixing, MixtureMaker};
+pub use replay::ReplayedObject;
 pub use run::{RunCommand, has_debug_information};
 pub use system::BuildSystem;

@@ -5,9 +5,9 @@
 
 use crate::calls::ObjectPath;
 use crate::names::{Defined, declares, defined_in, has_word, renamed};
-use crate::shims::{CompilerShims, Making};
+use crate::shims::{CompilerShims, MakingCall};
 use crate::unit::{Chunk, UnitText, read_unit};
-use crate::{Mixer, ProjectError};
+use crate::{MixtureMaker, ProjectError};
 use std::collections::BTreeSet;
 use std::path::Path;
 use trueline_model::{CompilerKind, Language, Program};
@@ -32,13 +32,13 @@ pub struct Merged {
 }
 
 /// Puts the units of the mixer's program into one file. `guilty` are the objects that must be optimized.
-pub fn merge(mixer: &Mixer<'_>, guilty: &[ObjectPath], rest: Rest, compiler: &Compiler) -> Result<Merged, ProjectError> {
+pub fn merge(mixer: &MixtureMaker<'_>, guilty: &[ObjectPath], rest: Rest, compiler: &Compiler) -> Result<Merged, ProjectError> {
     let refused = |reason: String| ProjectError::NotMerged { command: mixer.run().text.clone(), reason };
     let optimized = mixer.optimized();
     let objects = mixer.linked_objects();
     let scratch = Scratch::new().map_err(ProjectError::io("cannot make a scratch directory"))?;
     let root = optimized.root();
-    let shims = CompilerShims::write(&scratch.join("compilers"), mixer.request(), (root, root), Making::Compile)?;
+    let shims = CompilerShims::write(&scratch.join("compilers"), mixer.request(), (root, root), MakingCall::Compile)?;
     let (mut units, mut flags, mut language) = (Vec::new(), Vec::new(), Language::C);
     for object in &objects {
         let call = optimized.call_of(object).ok_or_else(|| ProjectError::Unknown { object: object.to_string() })?;
@@ -55,7 +55,7 @@ pub fn merge(mixer: &Mixer<'_>, guilty: &[ObjectPath], rest: Rest, compiler: &Co
         }
         let text = read_unit(call, root, &shims, mixer.request())?;
         let defined = defined_in(&mixer.reference().root().join(&object.0));
-        units.push(Unit { text, defined, is_guilty: guilty.contains(object) });
+        units.push(MergedUnit { text, defined, is_guilty: guilty.contains(object) });
     }
     if units.is_empty() {
         return Err(refused("no compilation of its units was seen".to_owned()));
@@ -91,7 +91,7 @@ pub fn merge(mixer: &Mixer<'_>, guilty: &[ObjectPath], rest: Rest, compiler: &Co
     Err(refused("too many names are used twice".to_owned()))
 }
 
-struct Unit {
+struct MergedUnit {
     text: UnitText,
     defined: Defined,
     is_guilty: bool,
@@ -105,7 +105,7 @@ struct Body {
 }
 
 /// Every directive of the units once, macros in front of headers.
-fn directives(units: &[Unit]) -> String {
+fn directives(units: &[MergedUnit]) -> String {
     let mut seen = BTreeSet::new();
     let all = || units.iter().flat_map(|u| &u.text.directives);
     let ordered = all().filter(|d| d.starts_with("#define")).chain(all().filter(|d| !d.starts_with("#define")));
@@ -113,7 +113,7 @@ fn directives(units: &[Unit]) -> String {
 }
 
 /// The text of each unit without the parts of headers that an earlier one has, word for word.
-fn once(units: &mut [Unit]) -> Vec<Body> {
+fn once(units: &mut [MergedUnit]) -> Vec<Body> {
     let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
     let mut bodies = Vec::new();
     for unit in units {
@@ -145,12 +145,13 @@ fn is_whole(text: &str) -> bool {
 }
 
 /// Numbers for the names that a unit has for itself and another one has too.
-fn separate(units: &[Unit], bodies: &mut [Body]) {
+fn separate(units: &[MergedUnit], bodies: &mut [Body]) {
     for index in 1..units.len() {
         for name in &units[index].defined.local {
             let mut others = units.iter().enumerate().filter(|(other, _)| *other != index);
-            let taken =
-                |(other, unit): (usize, &Unit)| unit.defined.global.contains(name) || other < index && unit.defined.local.contains(name);
+            let taken = |(other, unit): (usize, &MergedUnit)| {
+                unit.defined.global.contains(name) || other < index && unit.defined.local.contains(name)
+            };
             // A function of a header that is in the file once is one for all.
             if others.any(taken) && !declares(&bodies[index].dropped, name) {
                 bodies[index].text = renamed(&bodies[index].text, name, &format!("{name}_{}", index + 1));

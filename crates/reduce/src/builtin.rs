@@ -8,7 +8,7 @@
 //! Sanitizers cost more than everything else together. A quick one is asked at every step; the whole set looks at what a
 //! family of edits leaves. Should it refuse that, the family is done again with the whole set at every step.
 
-use crate::candidates::{Family, TreeChange};
+use crate::candidates::{EditFamily, TreeChange};
 use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, admit, count_lines};
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ impl Builtin<'_> {
     fn rounds(&self, state: &mut ReductionState) -> Result<ReduceEnd, ReduceError> {
         loop {
             let before = state.program.source.clone();
-            for family in Family::ALL {
+            for family in EditFamily::ALL {
                 if self.family(state, family)?.is_break() {
                     return Ok(ReduceEnd::Interrupted);
                 }
@@ -64,7 +64,7 @@ impl Builtin<'_> {
     }
 
     /// One family of edits, and the whole validity judge's word on what it leaves.
-    fn family(&self, state: &mut ReductionState, family: Family) -> Result<ControlFlow<()>, ReduceError> {
+    fn family(&self, state: &mut ReductionState, family: EditFamily) -> Result<ControlFlow<()>, ReduceError> {
         let mut flow = self.levels(state, family, self.quick)?;
         if state.program.source != state.sure.source {
             if self.validity.reject(&state.program)?.is_some() {
@@ -79,7 +79,7 @@ impl Builtin<'_> {
         Ok(flow)
     }
 
-    fn levels(&self, state: &mut ReductionState, family: Family, validity: &dyn Validity) -> Result<ControlFlow<()>, ReduceError> {
+    fn levels(&self, state: &mut ReductionState, family: EditFamily, validity: &dyn Validity) -> Result<ControlFlow<()>, ReduceError> {
         let mut level = 0;
         loop {
             // What is kept always parses, or it would not have been kept.
@@ -96,7 +96,7 @@ impl Builtin<'_> {
     fn sweep(
         &self,
         state: &mut ReductionState,
-        family: Family,
+        family: EditFamily,
         changes: &[TreeChange],
         validity: &dyn Validity,
     ) -> Result<ControlFlow<()>, ReduceError> {

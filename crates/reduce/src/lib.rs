@@ -17,7 +17,7 @@ mod script;
 
 pub use builtin::Builtin;
 pub use external::{External, ExternalTool};
-pub use lines::Lines;
+pub use lines::LineReducer;
 pub use script::{Demand, ScriptSpec, interesting_script};
 
 use std::ops::ControlFlow;

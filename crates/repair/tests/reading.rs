@@ -62,6 +62,8 @@ fn a_function_is_known_by_its_full_name_and_by_the_one_it_is_declared_with() {
     assert!(!outer.is_called("oute") && !outer.is_called("uter") && !outer.is_called(""));
     // As C++ and Rust have it.
     outer.name = "space::Shape::outer(int, space::Shape*) const".to_owned();
-    assert!(outer.is_called("outer") && outer.is_called("Shape::outer") && outer.is_called("space::Shape::outer(int, space::Shape*) const"));
+    assert!(
+        outer.is_called("outer") && outer.is_called("Shape::outer") && outer.is_called("space::Shape::outer(int, space::Shape*) const")
+    );
     assert!(!outer.is_called("Shape") && !outer.is_called("space"));
 }

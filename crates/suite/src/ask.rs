@@ -1,7 +1,7 @@
 //! Who is asked: the native engine under a policy, or gdb itself.
 
-use crate::answer::Said;
-use crate::script::{Action, Expected, Place, Run, Test};
+use crate::answer::EngineSaid;
+use crate::script::{Action, BreakpointPlace, ExpectedAnswer, ScriptRun, Test};
 use crate::{SuiteError, printed};
 use serde::Deserialize;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub enum Asker {
 }
 
 /// An answer, and what was expected in the same words.
-pub(crate) type Pair = (Said, Said);
+pub(crate) type Pair = (EngineSaid, EngineSaid);
 
 impl Asker {
     /// Finds an engine.
@@ -72,7 +72,7 @@ impl Asker {
 }
 
 fn not_asked(reason: &str) -> Pair {
-    (Said::NotAsked(reason.to_owned()), Said::NotAsked(reason.to_owned()))
+    (EngineSaid::NotAsked(reason.to_owned()), EngineSaid::NotAsked(reason.to_owned()))
 }
 
 fn file_name(test: &Test) -> String {
@@ -91,20 +91,22 @@ fn native(binary: &Path, policy: Policy, test: &Test) -> Result<Vec<Pair>, Trace
     Ok(answers)
 }
 
-fn native_run(request: &TraceRequest, test: &Test, run: &Run, answers: &mut Vec<Pair>) -> Result<(), TraceError> {
+fn native_run(request: &TraceRequest, test: &Test, run: &ScriptRun, answers: &mut Vec<Pair>) -> Result<(), TraceError> {
     let mut session = Session::start(request)?;
     let mut placed = 0;
     for place in &run.breaks {
         placed += match place {
-            Place::Line(line) => session.break_at(&LineKey { file: FileName::new(&file_name(test)), line: Line(*line) })?,
-            Place::Function(name) => session.break_in(name)?,
+            BreakpointPlace::Line(line) => session.break_at(&LineKey { file: FileName::new(&file_name(test)), line: Line(*line) })?,
+            BreakpointPlace::Function(name) => session.break_in(name)?,
         };
     }
     let mut is_there = false;
     for (number, action) in run.actions.iter().enumerate() {
         match action {
             Action::Run => is_there = placed > 0 && (number == 0 || is_there) && matches!(session.go_on()?, Halt::At(_)),
-            Action::Ask(_) if !is_there => answers.push((Said::NotReached(NOT_REACHED.into()), Said::NotReached(NOT_REACHED.into()))),
+            Action::Ask(_) if !is_there => {
+                answers.push((EngineSaid::NotReached(NOT_REACHED.into()), EngineSaid::NotReached(NOT_REACHED.into())))
+            }
             Action::Ask(question) => {
                 let question = &test.questions[*question];
                 let mut look = |text: &str| match session.understand(text) {
@@ -113,10 +115,10 @@ fn native_run(request: &TraceRequest, test: &Test, run: &Run, answers: &mut Vec<
                 };
                 let answer = look(&question.expression);
                 let expected = match &question.expected {
-                    Expected::Expression(text) => look(text),
-                    Expected::Printed(pattern) => printed::expected(pattern, &answer),
+                    ExpectedAnswer::Expression(text) => look(text),
+                    ExpectedAnswer::Printed(pattern) => printed::expected(pattern, &answer),
                 };
-                answers.push((Said::There(answer), Said::There(expected)));
+                answers.push((EngineSaid::There(answer), EngineSaid::There(expected)));
             }
         }
     }
@@ -124,7 +126,7 @@ fn native_run(request: &TraceRequest, test: &Test, run: &Run, answers: &mut Vec<
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct ToldAnswer {
     answer: SaidAnswer,
     expected: Option<SaidAnswer>,
     printed: String,
@@ -142,7 +144,7 @@ enum SaidAnswer {
     NotReached(String),
 }
 
-impl From<SaidAnswer> for Said {
+impl From<SaidAnswer> for EngineSaid {
     fn from(said: SaidAnswer) -> Self {
         Self::There(match said {
             SaidAnswer::Value(text) => Answer::Value(text),
@@ -158,17 +160,17 @@ impl From<SaidAnswer> for Said {
 
 fn gdb(tool: &Tool, binary: &Path, test: &Test) -> Result<Vec<Pair>, String> {
     let file = file_name(test);
-    let place = |place: &Place| match place {
-        Place::Line(line) => format!("{file}:{line}"),
-        Place::Function(name) => name.clone(),
+    let place = |place: &BreakpointPlace| match place {
+        BreakpointPlace::Line(line) => format!("{file}:{line}"),
+        BreakpointPlace::Function(name) => name.clone(),
     };
     let action = |action: &Action| match action {
         Action::Run => serde_json::Value::Null,
         Action::Ask(question) => {
             let question = &test.questions[*question];
             let expected = match &question.expected {
-                Expected::Expression(text) => Some(text),
-                Expected::Printed(_) => None,
+                ExpectedAnswer::Expression(text) => Some(text),
+                ExpectedAnswer::Printed(_) => None,
             };
             serde_json::json!([question.expression, expected])
         }
@@ -184,17 +186,17 @@ fn gdb(tool: &Tool, binary: &Path, test: &Test) -> Result<Vec<Pair>, String> {
     let questions = serde_json::Value::Array(runs).to_string();
     let outcome = ask_gdb(tool, SCRIPT, &questions, binary, Limits::seconds(SECONDS)).map_err(|e| e.to_string())?;
     let text = outcome.stdout_text();
-    let said = text.lines().filter_map(|line| serde_json::from_str::<Told>(line).ok());
+    let said = text.lines().filter_map(|line| serde_json::from_str::<ToldAnswer>(line).ok());
     let asked = test.runs.iter().flat_map(|r| &r.actions).filter_map(|a| match a {
         Action::Ask(question) => Some(&test.questions[*question]),
         Action::Run => None,
     });
-    let pair = |(question, line): (&crate::script::Question, Told)| {
-        let answer = Said::from(line.answer);
+    let pair = |(question, line): (&crate::script::TestQuestion, ToldAnswer)| {
+        let answer = EngineSaid::from(line.answer);
         let expected = match (line.expected, &question.expected) {
             (Some(expected), _) => expected.into(),
-            (None, Expected::Printed(pattern)) => Said::There(printed::in_gdbs_words(pattern, &line.printed, &answer)),
-            (None, Expected::Expression(_)) => Said::NotAsked("gdb was not asked what is expected".into()),
+            (None, ExpectedAnswer::Printed(pattern)) => EngineSaid::There(printed::in_gdbs_words(pattern, &line.printed, &answer)),
+            (None, ExpectedAnswer::Expression(_)) => EngineSaid::NotAsked("gdb was not asked what is expected".into()),
         };
         (answer, expected)
     };

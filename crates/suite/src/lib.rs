@@ -16,7 +16,7 @@ pub use answer::Verdict;
 pub use ask::Asker;
 pub use read::{Format, read};
 pub use run::{Agreement, Asked, EngineOutcome, Tally, TestOutcome, agreement, run_test, tally};
-pub use script::{Action, Expected, Place, Question, Run, Test};
+pub use script::{Action, BreakpointPlace, ExpectedAnswer, ScriptRun, Test, TestQuestion};
 
 /// Why a suite cannot be run.
 #[derive(Debug, thiserror::Error)]

@@ -1,12 +1,12 @@
 //! Expectations that are given as the text that gdb prints, where `[...]` stands for anything.
 
-use crate::answer::{Said, same_value};
+use crate::answer::{EngineSaid, same_value};
 use trueline_trace::native::Answer;
 
 /// For gdb itself: what is expected, in the words of its answer where the text that it printed fits.
-pub(crate) fn in_gdbs_words(pattern: &str, printed: &str, answer: &Said) -> Answer {
+pub(crate) fn in_gdbs_words(pattern: &str, printed: &str, answer: &EngineSaid) -> Answer {
     match answer {
-        Said::There(answer) if fits(pattern, printed) => answer.clone(),
+        EngineSaid::There(answer) if fits(pattern, printed) => answer.clone(),
         _ => Answer::Value(pattern.to_owned()),
     }
 }

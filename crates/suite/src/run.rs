@@ -1,8 +1,8 @@
 //! One test: built once, put to every engine.
 
-use crate::answer::{Said, agree, judge};
+use crate::answer::{EngineSaid, agree, judge};
 use crate::ask::Pair;
-use crate::script::{Expected, Question, Test};
+use crate::script::{ExpectedAnswer, Test, TestQuestion};
 use crate::{Asker, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -81,7 +81,7 @@ pub fn run_test(test: &Test, compiler: &Compiler, level: OptLevel, flags: &[Stri
         .iter()
         .map(|asker| match &built {
             Ok((binary, _)) => asker.ask(binary, test),
-            Err(reason) => vec![(Said::NotAsked(reason.clone()), Said::NotAsked(reason.clone())); test.questions.len()],
+            Err(reason) => vec![(EngineSaid::NotAsked(reason.clone()), EngineSaid::NotAsked(reason.clone())); test.questions.len()],
         })
         .collect();
     let asked = test.questions.iter().enumerate().map(|(number, question)| {
@@ -92,9 +92,9 @@ pub fn run_test(test: &Test, compiler: &Compiler, level: OptLevel, flags: &[Stri
     TestOutcome { test: test.path.clone(), compiler, level: level.to_string(), asked: asked.collect() }
 }
 
-fn asked(question: &Question, askers: &[Asker], answers: &[&Pair]) -> Asked {
+fn asked(question: &TestQuestion, askers: &[Asker], answers: &[&Pair]) -> Asked {
     let verdicts: Vec<Verdict> = answers.iter().map(|(answer, expected)| judge(answer, expected)).collect();
-    let told: Vec<(&Said, &Verdict)> = answers.iter().map(|p| &p.0).zip(&verdicts).collect();
+    let told: Vec<(&EngineSaid, &Verdict)> = answers.iter().map(|p| &p.0).zip(&verdicts).collect();
     let pairs: Vec<bool> = told.windows(2).filter_map(|pair| agree(pair[0], pair[1])).collect();
     let same = (!pairs.is_empty()).then(|| pairs.iter().all(|&same| same));
     let outcomes = askers.iter().zip(answers).zip(&verdicts).map(|((asker, (said, _)), verdict)| EngineOutcome {
@@ -103,21 +103,21 @@ fn asked(question: &Question, askers: &[Asker], answers: &[&Pair]) -> Asked {
         verdict: verdict.clone(),
     });
     let expected = match &question.expected {
-        Expected::Expression(text) | Expected::Printed(text) => text.clone(),
+        ExpectedAnswer::Expression(text) | ExpectedAnswer::Printed(text) => text.clone(),
     };
     Asked { line: question.line, expression: question.expression.clone(), expected, outcomes: outcomes.collect(), same }
 }
 
-fn spell(said: &Said) -> String {
+fn spell(said: &EngineSaid) -> String {
     match said {
-        Said::There(Answer::Value(text)) => text.clone(),
-        Said::There(Answer::OptimizedOut) => "<optimized out>".into(),
-        Said::There(Answer::NotInScope) => "<not in scope>".into(),
-        Said::There(Answer::Unreadable(reason)) => format!("<unreadable: {reason}>"),
-        Said::There(Answer::Refused(reason)) => format!("<refused: {reason}>"),
-        Said::There(Answer::Unsupported(reason)) => format!("<not understood: {reason}>"),
-        Said::NotReached(reason) => format!("<not reached: {reason}>"),
-        Said::NotAsked(reason) => format!("<not asked: {reason}>"),
+        EngineSaid::There(Answer::Value(text)) => text.clone(),
+        EngineSaid::There(Answer::OptimizedOut) => "<optimized out>".into(),
+        EngineSaid::There(Answer::NotInScope) => "<not in scope>".into(),
+        EngineSaid::There(Answer::Unreadable(reason)) => format!("<unreadable: {reason}>"),
+        EngineSaid::There(Answer::Refused(reason)) => format!("<refused: {reason}>"),
+        EngineSaid::There(Answer::Unsupported(reason)) => format!("<not understood: {reason}>"),
+        EngineSaid::NotReached(reason) => format!("<not reached: {reason}>"),
+        EngineSaid::NotAsked(reason) => format!("<not asked: {reason}>"),
     }
 }
 

@@ -5,7 +5,7 @@ use trueline_model::Language;
 
 /// Where a breakpoint goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum BreakpointPlace {
     /// On a line of the test's file.
     Line(u32),
     /// At a function.
@@ -14,7 +14,7 @@ pub enum Place {
 
 /// What an answer must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedAnswer {
     /// What this expression comes to in the same place.
     Expression(String),
     /// The text that gdb prints, where `[...]` stands for anything.
@@ -23,13 +23,13 @@ pub enum Expected {
 
 /// One question of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct TestQuestion {
     /// The line that it is about; 0 where it is about a function.
     pub line: u32,
     /// What is printed there.
     pub expression: String,
     /// What it must be.
-    pub expected: Expected,
+    pub expected: ExpectedAnswer,
     /// Why nobody may be asked: a target that is not this one, or a question that is not understood.
     pub barrier: Option<String>,
 }
@@ -45,9 +45,9 @@ pub enum Action {
 
 /// One run of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Run {
+pub struct ScriptRun {
     /// Where it is stopped.
-    pub breaks: Vec<Place>,
+    pub breaks: Vec<BreakpointPlace>,
     /// What is done, in order.
     pub actions: Vec<Action>,
 }
@@ -66,7 +66,7 @@ pub struct Test {
     /// Why it is not run at all.
     pub skipped: Option<String>,
     /// What it asks, in its order.
-    pub questions: Vec<Question>,
+    pub questions: Vec<TestQuestion>,
     /// How it asks.
-    pub runs: Vec<Run>,
+    pub runs: Vec<ScriptRun>,
 }

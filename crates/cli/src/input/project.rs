@@ -4,7 +4,7 @@ use super::LaunchFlags;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use trueline_model::OptLevel;
-use trueline_project::{BuildRequest, BuiltTree, Choice, RunCommand};
+use trueline_project::{BuildRequest, BuiltTree, CompilerChoice, RunCommand};
 use trueline_toolchain::{Launch, Limits, Permission, quote};
 
 /// A project and how it is built and run.
@@ -46,7 +46,7 @@ impl ProjectFlags {
     }
 
     /// The build of the project at one level.
-    pub fn request<'a>(&'a self, project: &'a Path, level: OptLevel, flags: &'a [String], choice: Choice) -> BuildRequest<'a> {
+    pub fn request<'a>(&'a self, project: &'a Path, level: OptLevel, flags: &'a [String], choice: CompilerChoice) -> BuildRequest<'a> {
         let limits = Limits { memory: None, file_size: 16 << 30, ..Limits::seconds(self.build_limit) };
         BuildRequest { project, command: self.build_command.as_deref(), level, flags, choice, limits }
     }

@@ -1,6 +1,6 @@
 //! Range lists, location lists and constants, as they stand in the debug information.
 
-use crate::op::{Decoder, Slice};
+use crate::op::{ExpressionDecoder, Slice};
 use crate::{ConstantForm, Location, LocationEntry, WrittenEntry};
 use gimli::{AttributeValue, RawLocListEntry, RawRngListEntry};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ pub(super) fn with_code(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
 }
 
 /// A range list in order, empty ranges included: lldb gives them a meaning.
-pub(super) fn read_ranges(decoder: &Decoder<'_, '_>, offset: gimli::RangeListsOffset) -> gimli::Result<Vec<(u64, u64)>> {
+pub(super) fn read_ranges(decoder: &ExpressionDecoder<'_, '_>, offset: gimli::RangeListsOffset) -> gimli::Result<Vec<(u64, u64)>> {
     let unit = decoder.unit;
     let mut raw = decoder.dwarf.raw_ranges(unit, offset)?;
     let mut base = unit.low_pc;
@@ -47,7 +47,7 @@ pub(super) fn read_ranges(decoder: &Decoder<'_, '_>, offset: gimli::RangeListsOf
 }
 
 /// A location list in order, empty entries included: gdb gives them a meaning at a function's entry.
-pub(super) fn read_list(decoder: &Decoder<'_, '_>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<LocationEntry>> {
+pub(super) fn read_list(decoder: &ExpressionDecoder<'_, '_>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<LocationEntry>> {
     let mut list = Vec::new();
     each_entry(decoder, offset, |(low, high), bytes| {
         let ops = decoder.decode(bytes).map_err(Arc::from);
@@ -57,7 +57,7 @@ pub(super) fn read_list(decoder: &Decoder<'_, '_>, offset: gimli::LocationListsO
 }
 
 /// The same with the expressions as they are written, without empty entries.
-pub(super) fn read_written(decoder: &Decoder<'_, '_>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<WrittenEntry>> {
+pub(super) fn read_written(decoder: &ExpressionDecoder<'_, '_>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<WrittenEntry>> {
     let mut list = Vec::new();
     each_entry(decoder, offset, |(low, high), bytes| {
         // What the linker removed starts near 0 or at the very end of the address space.
@@ -69,7 +69,7 @@ pub(super) fn read_written(decoder: &Decoder<'_, '_>, offset: gimli::LocationLis
 }
 
 fn each_entry<'a>(
-    decoder: &Decoder<'_, 'a>,
+    decoder: &ExpressionDecoder<'_, 'a>,
     offset: gimli::LocationListsOffset,
     mut found: impl FnMut((u64, u64), Slice<'a>),
 ) -> gimli::Result<()> {

@@ -22,7 +22,7 @@ use trueline_model::VarKind;
 /// Nesting beyond which entries are taken for damage.
 const DEEPEST: u32 = 256;
 
-pub(super) struct Reader<'m, 's, 'd, 'a> {
+pub(super) struct UnitReader<'m, 's, 'd, 'a> {
     module: &'m mut Module,
     all: All<'s, 'd, 'a>,
     unit: usize,
@@ -34,7 +34,7 @@ pub(super) struct Reader<'m, 's, 'd, 'a> {
     expressions: Expressions,
 }
 
-impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
+impl<'m, 's, 'd, 'a> UnitReader<'m, 's, 'd, 'a> {
     pub fn new(
         module: &'m mut Module,
         all: All<'s, 'd, 'a>,

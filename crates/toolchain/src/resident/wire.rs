@@ -22,7 +22,7 @@ pub(crate) const UNLIMITED: u64 = u64::MAX;
 
 /// The numbers of a request, in their order on the wire.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbers {
+pub(crate) struct RequestNumbers {
     /// Who the copy's parent must be.
     pub parent: u64,
     /// Seconds of CPU time.
@@ -39,7 +39,7 @@ pub(crate) struct Numbers {
 
 /// The bytes of a request; `None` when it is too long, or holds what C strings cannot.
 pub(super) fn request(
-    numbers: Numbers,
+    numbers: RequestNumbers,
     directory: &Path,
     arguments: &[OsString],
     variables: impl Iterator<Item = OsString>,
@@ -48,7 +48,7 @@ pub(super) fn request(
     if arguments.len() > WORDS || variables.len() > WORDS {
         return None;
     }
-    let Numbers { parent, cpu, timer, file_size, processes, memory } = numbers;
+    let RequestNumbers { parent, cpu, timer, file_size, processes, memory } = numbers;
     let counts = [arguments.len() as u64, variables.len() as u64];
     let head = [MAGIC, parent, cpu, timer, file_size, processes, memory, 0].into_iter().chain(counts);
     let mut bytes: Vec<u8> = head.flat_map(u64::to_ne_bytes).collect();

@@ -1,11 +1,11 @@
 //! Calls that the debug information describes, with what is known of their arguments.
 
-use super::Reader;
+use super::UnitReader;
 use crate::load::dies::{DieId, children, die, flag, follow};
 use crate::load::names::function_name;
 use crate::{CallParam, CallSite, CallTarget, FunctionId};
 
-impl Reader<'_, '_, '_, '_> {
+impl UnitReader<'_, '_, '_, '_> {
     pub(super) fn call_site(&mut self, id: DieId, function: FunctionId, is_nested: bool) {
         let unit = &self.all[id.unit];
         let entry = &die(self.all, id).entry;

@@ -1,6 +1,6 @@
 //! Variables of a unit, and where they and the objects without a name are.
 
-use super::{Expressions, Reader};
+use super::{Expressions, UnitReader};
 use crate::load::dies::{DieId, attribute, die, flag, number, origins, text};
 use crate::load::lists::{constant, read_list, read_written};
 use crate::op::Op;
@@ -9,7 +9,7 @@ use gimli::AttributeValue;
 use std::sync::Arc;
 use trueline_model::VarKind;
 
-impl Reader<'_, '_, '_, '_> {
+impl UnitReader<'_, '_, '_, '_> {
     pub(super) fn variable(&mut self, id: DieId, kind: VarKind) -> Option<VarId> {
         let Some(name) = text(self.all, id, gimli::DW_AT_name) else {
             self.object(id);
