@@ -41,7 +41,7 @@ pub(crate) struct BuiltTables {
     pub(crate) roots: Vec<NodeId>,
 }
 
-pub(crate) struct Builder<'s> {
+pub(crate) struct TreeBuilder<'s> {
     session: &'s ParsedSource,
     text: &'s str,
     tables: BuiltTables,
@@ -61,7 +61,7 @@ struct NodeContext {
     linkage: DeclLinkage,
 }
 
-impl<'s> Builder<'s> {
+impl<'s> TreeBuilder<'s> {
     pub(crate) fn new(session: &'s ParsedSource, text: &'s str) -> Self {
         Self {
             session,

@@ -1,6 +1,6 @@
 //! A parsed file: the tree, its tables, and the questions everybody asks of them.
 
-use crate::build::{Builder, BuiltTables};
+use crate::build::{BuiltTables, TreeBuilder};
 use crate::clang::{self, ParsedSource};
 use crate::preprocess::StubHeaders;
 use crate::types::{CType, RecordId, RecordType};
@@ -83,7 +83,7 @@ pub fn parse_text(name: &str, text: &str, cflags: &[String]) -> Result<SourceUni
             let missing_header = problem.message.contains("file not found");
             return Err((missing_header, syntax(problem.line, problem.column, problem.message)));
         }
-        let tables = Builder::new(&session, text).build();
+        let tables = TreeBuilder::new(&session, text).build();
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Ok(SourceUnit { name: name.to_owned(), text: Arc::from(text), tables, lines })
     };

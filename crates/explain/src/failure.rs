@@ -5,7 +5,7 @@ use crate::judge::patience_for_changes;
 use trueline_check::{CheckOptions, Checker};
 use trueline_generate::Filter;
 use trueline_isolate::{FailureError, FailureJudge, FailureKind, ProgramSetting, SeenFailure, diagnose_telling};
-use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError, Validity, Violation};
+use trueline_model::{Interesting, Invariant, OptLevel, Program, SeamError, StillShows, Validity, Violation};
 use trueline_toolchain::{Compiler, Limits, cpu_time, installed_compilers};
 
 /// What is being looked into.
@@ -60,7 +60,7 @@ impl Soundness {
 /// A judge that can also judge the program under further flags.
 pub trait SwitchJudge: Interesting {
     /// Judges a program that is compiled with these flags, too.
-    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError>;
+    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<StillShows, SeamError>;
 
     /// The levels at which the program passes.
     fn passing_levels(&self, program: &Program) -> Result<Vec<OptLevel>, SeamError>;
@@ -70,7 +70,7 @@ pub trait SwitchJudge: Interesting {
 }
 
 impl SwitchJudge for FailureJudge {
-    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
+    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<StillShows, SeamError> {
         self.judge_with(program, extra)
     }
 
@@ -162,17 +162,17 @@ impl DebugJudge {
 }
 
 impl Interesting for DebugJudge {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         self.judge_flags(candidate, &[])
     }
 }
 
 impl SwitchJudge for DebugJudge {
-    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
+    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<StillShows, SeamError> {
         Ok(match self.violations(program, extra)? {
-            None => Answer::Unjudged,
-            Some(found) if found.contains(&self.invariant) => Answer::Yes,
-            Some(_) => Answer::No,
+            None => StillShows::Unjudged,
+            Some(found) if found.contains(&self.invariant) => StillShows::Yes,
+            Some(_) => StillShows::No,
         })
     }
 
@@ -182,7 +182,7 @@ impl SwitchJudge for DebugJudge {
     }
 
     fn passes(&self, program: &Program) -> Result<bool, SeamError> {
-        Ok(self.judge_flags(program, &[])? == Answer::No)
+        Ok(self.judge_flags(program, &[])? == StillShows::No)
     }
 }
 

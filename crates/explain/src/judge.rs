@@ -29,7 +29,7 @@ pub enum ShownBuild {
 }
 
 /// One judged build.
-pub struct Judged {
+pub struct JudgedLevel {
     /// What it showed.
     pub shown: ShownBuild,
     /// The command, with bare file names.
@@ -58,7 +58,7 @@ pub struct BuildJudge {
     checker: Checker,
     references: Mutex<HashMap<PathBuf, Arc<Result<Reference, String>>>>,
     behaviours: Mutex<HashMap<PathBuf, Result<Behaviour, String>>>,
-    judged: Mutex<HashMap<Key, Arc<Judged>>>,
+    judged: Mutex<HashMap<Key, Arc<JudgedLevel>>>,
 }
 
 /// How a judge looks.
@@ -142,11 +142,11 @@ impl BuildJudge {
     }
 
     /// Builds, traces and judges, or remembers.
-    pub fn judge(&self, setting: &Setting, flags: &[String]) -> Result<Arc<Judged>, ProbeError> {
+    pub fn judge(&self, setting: &Setting, flags: &[String]) -> Result<Arc<JudgedLevel>, ProbeError> {
         self.judge_to(Depth::Trace, setting, flags)
     }
 
-    fn judge_to(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Arc<Judged>, ProbeError> {
+    fn judge_to(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Arc<JudgedLevel>, ProbeError> {
         let key = (setting.compiler.id.path.clone(), setting.opt, flags.to_vec(), depth);
         if let Some(known) = self.judged.lock().get(&key) {
             return Ok(Arc::clone(known));
@@ -157,11 +157,11 @@ impl BuildJudge {
     }
 
     /// Builds and judges, whatever is remembered.
-    pub fn judge_anew(&self, setting: &Setting, flags: &[String]) -> Result<Judged, ProbeError> {
+    pub fn judge_anew(&self, setting: &Setting, flags: &[String]) -> Result<JudgedLevel, ProbeError> {
         self.build_and_look(Depth::Trace, setting, flags)
     }
 
-    fn build_and_look(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Judged, ProbeError> {
+    fn build_and_look(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<JudgedLevel, ProbeError> {
         let failed = |what: &str, error: std::io::Error| ProbeError(format!("{what}: {error}"));
         let scratch = Scratch::new().map_err(|e| failed("no temporary directory", e))?;
         let source = scratch.write(&self.program.name, &self.program.source).map_err(|e| failed("cannot write the program", e))?;
@@ -189,7 +189,7 @@ impl BuildJudge {
                     }
                     other => other,
                 };
-                return Ok(Judged { shown, command, log });
+                return Ok(JudgedLevel { shown, command, log });
             }
         };
         let shown = match depth {
@@ -205,7 +205,7 @@ impl BuildJudge {
             },
         };
         // The binary goes with the scratch directory; whoever asks other readers builds it again.
-        Ok(Judged { shown, command, log: build.log })
+        Ok(JudgedLevel { shown, command, log: build.log })
     }
 
     fn run(&self, setting: &Setting, binary: &Path) -> Result<ShownBuild, ProbeError> {

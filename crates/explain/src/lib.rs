@@ -31,7 +31,7 @@ pub use expectation::{faults_of, pass_of, shows_expected};
 pub use explainer::{ExplainStage, Explained, Explainer, FindingCase, Steadiness};
 pub use failure::{FailingCase, FailureScope, FailureSearch, Soundness, SwitchJudge, find_case};
 pub use isolation::{command_for_file, files, is_settled};
-pub use judge::{BuildJudge, FaultProbe, Judged, Looking, ShownBuild, Sought, check_options};
+pub use judge::{BuildJudge, FaultProbe, JudgedLevel, Looking, ShownBuild, Sought, check_options};
 pub use pair::{PairFinding, explain_pair};
 pub use passing::{LEAST_PASSING, PassingPrograms, passing_programs};
 pub use project::{ProjectCause, ProjectExplainer};

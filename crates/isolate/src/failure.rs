@@ -4,7 +4,7 @@
 use crate::observe::{BuildBehaviour, ProgramExtent, ProgramSetting, RUN_SECONDS, SHORT_RUN, extent_of, observe, observe_within};
 use crate::signature::crash_signature;
 use std::time::Duration;
-use trueline_model::{Answer, Interesting, OptLevel, Program, SeamError};
+use trueline_model::{Interesting, OptLevel, Program, SeamError, StillShows};
 use trueline_toolchain::{Compiler, Exit};
 
 /// The ways to fail that this crate can tell by itself.
@@ -243,7 +243,7 @@ impl FailureJudge {
     }
 
     /// Judges a program compiled with further flags.
-    pub fn judge_with(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
+    pub fn judge_with(&self, program: &Program, extra: &[String]) -> Result<StillShows, SeamError> {
         let extent = self.failure.extent;
         let mut setting = self.failure.failing.clone();
         setting.flags.extend_from_slice(extra);
@@ -253,29 +253,29 @@ impl FailureJudge {
                 let here = |message: &str| crash_signature(message) == crash_signature(&self.failure.message);
                 Ok(match (self.failure.kind, behaviour) {
                     // A crash somewhere else is another bug: it says nothing about this one.
-                    (FailureKind::Crash, BuildBehaviour::Crashed(message)) if here(&message) => Answer::Yes,
-                    (FailureKind::Hang, BuildBehaviour::Hung) => Answer::Yes,
-                    (_, BuildBehaviour::Compiled) => Answer::No,
-                    _ => Answer::Unjudged,
+                    (FailureKind::Crash, BuildBehaviour::Crashed(message)) if here(&message) => StillShows::Yes,
+                    (FailureKind::Hang, BuildBehaviour::Hung) => StillShows::Yes,
+                    (_, BuildBehaviour::Compiled) => StillShows::No,
+                    _ => StillShows::Unjudged,
                 })
             }
             FailureKind::WrongCode => {
-                let Some(reference) = &self.failure.reference else { return Ok(Answer::Unjudged) };
+                let Some(reference) = &self.failure.reference else { return Ok(StillShows::Unjudged) };
                 let (expected, took) = match extra.is_empty() {
                     // The reference first: a mutant that ends differently there (aborts, mostly) says nothing.
                     true => observe_within(program, reference, extent, Duration::from_secs(RUN_SECONDS))?,
                     false => (self.failure.expected.clone().unwrap_or(BuildBehaviour::Compiled), Duration::ZERO),
                 };
                 if !self.ends_as_expected(&expected) {
-                    return Ok(Answer::Unjudged);
+                    return Ok(StillShows::Unjudged);
                 }
                 // What the reference does at once the failing program need not be given seconds for.
                 let patience = (took * 10).clamp(SHORT_RUN, Duration::from_secs(RUN_SECONDS));
                 let (behaviour, _) = observe_within(program, &setting, extent, patience)?;
                 Ok(match &behaviour {
-                    BuildBehaviour::Ran { .. } if behaviour == expected => Answer::No,
-                    BuildBehaviour::Ran { .. } => Answer::Yes,
-                    _ => Answer::Unjudged,
+                    BuildBehaviour::Ran { .. } if behaviour == expected => StillShows::No,
+                    BuildBehaviour::Ran { .. } => StillShows::Yes,
+                    _ => StillShows::Unjudged,
                 })
             }
         }
@@ -288,7 +288,7 @@ impl FailureJudge {
         for opt in candidates.into_iter().filter(|opt| !self.failure.levels.contains(opt)) {
             let failing = ProgramSetting { opt, ..self.failure.failing.clone() };
             let there = Self { failure: SeenFailure { failing, ..self.failure.clone() } };
-            if there.judge_with(program, &[])? == Answer::No {
+            if there.judge_with(program, &[])? == StillShows::No {
                 passing.push(opt);
             }
         }
@@ -322,7 +322,7 @@ impl FailureJudge {
 }
 
 impl Interesting for FailureJudge {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         self.judge_with(candidate, &[])
     }
 }

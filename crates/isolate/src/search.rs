@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
-use trueline_model::{Answer, Coverage, CoverageSet, Interesting, Origin, Program, SeamError, Validity};
+use trueline_model::{Coverage, CoverageSet, Interesting, Origin, Program, SeamError, StillShows, Validity};
 
 /// How rules are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -216,11 +216,11 @@ impl WitnessSearch<'_> {
                 found.judged += 1;
                 let mut accepted = None;
                 match (answer, covered) {
-                    (Answer::Yes, _) => {
+                    (StillShows::Yes, _) => {
                         found.failing_mutants += 1;
                         failing.push((proposal.program, proposal.rules));
                     }
-                    (Answer::No, Some(covered)) => {
+                    (StillShows::No, Some(covered)) => {
                         let distances: Vec<f64> = found.witnesses.iter().map(|w| w.covered.distance(&covered)).collect();
                         let diverse = distances.iter().all(|distance| *distance > 0.0);
                         // Asked last, since it costs as much as the rest: what is not kept needs no sanitizer.
@@ -254,12 +254,12 @@ impl WitnessSearch<'_> {
 
     /// Judges mutants side by side, and measures those that pass.
     #[allow(clippy::type_complexity, reason = "pairs in the order given, nothing more")]
-    fn judge(&self, proposals: Vec<Proposal>) -> Vec<(Proposal, Result<(Answer, Option<CoverageSet>), SeamError>)> {
+    fn judge(&self, proposals: Vec<Proposal>) -> Vec<(Proposal, Result<(StillShows, Option<CoverageSet>), SeamError>)> {
         proposals
             .into_par_iter()
             .map(|proposal| {
                 let result = self.judge.judge(&proposal.program).and_then(|answer| match answer {
-                    Answer::No => Ok((answer, Some(self.coverage.measure(&proposal.program, self.flags)?))),
+                    StillShows::No => Ok((answer, Some(self.coverage.measure(&proposal.program, self.flags)?))),
                     _ => Ok((answer, None)),
                 });
                 (proposal, result)

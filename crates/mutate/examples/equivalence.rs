@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 use trueline_generate::SourceSpec;
-use trueline_model::{Answer, Fault, Interesting, Language, OptLevel, Program, SeamError};
+use trueline_model::{Fault, Interesting, Language, OptLevel, Program, SeamError, StillShows};
 use trueline_mutate::{ExpectedBehaviour, MutationOptions, Mutator, Strategy, Variants, judge, minimize};
 use trueline_toolchain::{CompileRequest, Compiler, DebugInfo, Job, Limits, Scratch, find_compiler};
 
@@ -34,14 +34,14 @@ struct SameFault<'a> {
 }
 
 impl Interesting for SameFault<'_> {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         let (fault, _) = attempt(candidate, self.compiler, self.opt, self.expected);
         let same = match (&fault, self.fault) {
             (Some(Fault::Crash { message: a }), Fault::Crash { message: b }) => site(a) == site(b),
             (Some(a), b) => std::mem::discriminant(a) == std::mem::discriminant(b),
             (None, _) => false,
         };
-        Ok(if same { Answer::Yes } else { Answer::No })
+        Ok(if same { StillShows::Yes } else { StillShows::No })
     }
 }
 

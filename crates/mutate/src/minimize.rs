@@ -2,7 +2,7 @@
 
 use crate::insertion::{InsertionId, MutatedProgram, Strategy};
 use std::collections::BTreeSet;
-use trueline_model::{Answer, Interesting, SeamError};
+use trueline_model::{Interesting, SeamError, StillShows};
 
 /// A variant from which no single insertion can be taken.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub fn minimize(variant: &MutatedProgram, interesting: &dyn Interesting) -> Resu
     let mut judged = 0;
     let mut holds = |ids: &[InsertionId]| -> Result<bool, SeamError> {
         judged += 1;
-        Ok(interesting.judge(&variant.only(ids).program)? == Answer::Yes)
+        Ok(interesting.judge(&variant.only(ids).program)? == StillShows::Yes)
     };
     if holds(&[])? {
         kept.clear();

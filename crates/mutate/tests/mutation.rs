@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
-use trueline_model::{Answer, Interesting, Language, OptLevel, Origin, Program, SeamError};
+use trueline_model::{Interesting, Language, OptLevel, Origin, Program, SeamError, StillShows};
 use trueline_mutate::{MutateError, MutatedProgram, MutationOptions, Mutator, PointVisit, Strategy, judge, minimize};
 use trueline_toolchain::{CompileRequest, DebugInfo, Job, Outcome, Scratch, find_compiler};
 
@@ -356,9 +356,9 @@ fn what_cannot_be_mutated_is_refused_with_line_and_reason() {
 struct HasBoth<'a>(&'a str, &'a str);
 
 impl Interesting for HasBoth<'_> {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         let yes = candidate.source.contains(self.0) && candidate.source.contains(self.1);
-        Ok(if yes { Answer::Yes } else { Answer::No })
+        Ok(if yes { StillShows::Yes } else { StillShows::No })
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use trueline_ctree::Edits;
-use trueline_model::{Answer, Interesting, Program, SeamError, Validity};
+use trueline_model::{Interesting, Program, SeamError, StillShows, Validity};
 
 /// The built-in reducer with its judges.
 pub struct Builtin<'a> {
@@ -172,7 +172,7 @@ impl Builtin<'_> {
         if trueline_ctree::parse(candidate).is_err() {
             return Ok((false, 0));
         }
-        if self.interesting.judge(candidate)? != Answer::Yes {
+        if self.interesting.judge(candidate)? != StillShows::Yes {
             return Ok((false, 1));
         }
         Ok((validity.reject(candidate)?.is_none(), 1))
@@ -202,9 +202,9 @@ mod tests {
     struct CallsMarker;
 
     impl Interesting for CallsMarker {
-        fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+        fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
             let text: String = candidate.source.split_whitespace().collect();
-            Ok(if text.contains("marker(g)") && text.contains("main") { Answer::Yes } else { Answer::No })
+            Ok(if text.contains("marker(g)") && text.contains("main") { StillShows::Yes } else { StillShows::No })
         }
     }
 

@@ -7,7 +7,7 @@
 use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, admit, count_lines};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use trueline_model::{Answer, Interesting, Program, Validity};
+use trueline_model::{Interesting, Program, StillShows, Validity};
 
 /// The reducer by lines with its judges.
 pub struct LineReducer<'a> {
@@ -96,7 +96,7 @@ impl LineReducer<'_> {
             return Ok(LineStep::Kept);
         }
         state.judged += 1;
-        let taken = self.interesting.judge(&candidate)? == Answer::Yes && self.validity.reject(&candidate)?.is_none();
+        let taken = self.interesting.judge(&candidate)? == StillShows::Yes && self.validity.reject(&candidate)?.is_none();
         if taken {
             state.lines = left;
         }
@@ -160,9 +160,9 @@ mod tests {
     struct Keeps(&'static [&'static str]);
 
     impl Interesting for Keeps {
-        fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+        fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
             let balanced = balance(candidate.source.lines()) == Some(0);
-            Ok(if balanced && self.0.iter().all(|word| candidate.source.contains(word)) { Answer::Yes } else { Answer::No })
+            Ok(if balanced && self.0.iter().all(|word| candidate.source.contains(word)) { StillShows::Yes } else { StillShows::No })
         }
     }
 

@@ -26,7 +26,7 @@ pub enum TypeClass {
 
 /// The type of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Type {
+pub struct VariableType {
     /// Class.
     pub class: TypeClass,
     /// Bytes.
@@ -68,7 +68,7 @@ pub enum VariableKind {
 
 /// A variable (one per inlined instance).
 #[derive(Clone, Debug)]
-pub struct Variable {
+pub struct PlacedVariable {
     /// Its name.
     pub name: String,
     /// Line of its declaration.
@@ -80,7 +80,7 @@ pub struct Variable {
     /// Parameter or local.
     pub kind: VariableKind,
     /// Its type.
-    pub ty: Type,
+    pub ty: VariableType,
     /// Where it is in scope.
     pub scope: Vec<(u64, u64)>,
     /// Locations by address.
@@ -95,7 +95,7 @@ pub struct Variable {
 
 /// What DWARF says of a variable at a PC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coverage {
+pub enum LocationCoverage {
     /// Not in scope.
     OutOfScope,
     /// In scope, no location.
@@ -106,25 +106,25 @@ pub enum Coverage {
     Computed,
 }
 
-impl Variable {
+impl PlacedVariable {
     /// True when a PC is inside its scope.
     pub fn in_scope(&self, pc: u64) -> bool {
         self.scope.iter().any(|(low, high)| pc >= *low && pc < *high)
     }
 
     /// What the compiler wrote for it at a PC.
-    pub fn coverage(&self, pc: u64) -> Coverage {
+    pub fn coverage(&self, pc: u64) -> LocationCoverage {
         if !self.in_scope(pc) {
-            return Coverage::OutOfScope;
+            return LocationCoverage::OutOfScope;
         }
         if self.constant.is_some() {
-            return Coverage::Constant;
+            return LocationCoverage::Constant;
         }
         match self.locations.iter().find(|l| pc >= l.low && pc < l.high) {
-            None => Coverage::Missing,
-            Some(l) if l.expression.is_empty() => Coverage::Missing,
-            Some(l) if l.depends == Depends::Nothing => Coverage::Constant,
-            Some(_) => Coverage::Computed,
+            None => LocationCoverage::Missing,
+            Some(l) if l.expression.is_empty() => LocationCoverage::Missing,
+            Some(l) if l.depends == Depends::Nothing => LocationCoverage::Constant,
+            Some(_) => LocationCoverage::Computed,
         }
     }
 }
@@ -153,7 +153,7 @@ pub enum Convention {
 
 /// A concrete function.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct ConcreteFunction {
     /// Its name.
     pub name: String,
     /// Line of its declaration.
@@ -163,7 +163,7 @@ pub struct Function {
     /// Frame base.
     pub frame_base: FrameBase,
     /// Variables, own and of inlined instances.
-    pub variables: Vec<Variable>,
+    pub variables: Vec<PlacedVariable>,
     /// Inlined instances: callee name and ranges.
     pub inlined: Vec<(String, Vec<(u64, u64)>)>,
     /// Index of its unit.
@@ -172,7 +172,7 @@ pub struct Function {
     pub convention: Convention,
 }
 
-impl Function {
+impl ConcreteFunction {
     /// The entry point.
     pub fn entry(&self) -> u64 {
         self.ranges[0].0
@@ -194,7 +194,7 @@ impl Function {
 
 /// A row of the line table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct LineRow {
     /// Address.
     pub address: u64,
     /// Line, 0 for none.
@@ -209,18 +209,18 @@ pub struct Row {
 
 /// A global variable.
 #[derive(Clone, Debug)]
-pub struct Global {
+pub struct GlobalVariable {
     /// Its name.
     pub name: String,
     /// Link-time address.
     pub address: u64,
     /// Its type.
-    pub ty: Type,
+    pub ty: VariableType,
 }
 
 /// A compilation unit.
 #[derive(Clone, Debug, Default)]
-pub struct Unit {
+pub struct CompiledUnit {
     /// The source file as given to the compiler.
     pub name: String,
     /// The directory it was compiled in.
@@ -233,18 +233,18 @@ pub struct Unit {
 
 /// Everything that was read.
 #[derive(Clone, Debug, Default)]
-pub struct DebugInfo {
+pub struct ImageInfo {
     /// Units in order.
-    pub units: Vec<Unit>,
+    pub units: Vec<CompiledUnit>,
     /// Concrete functions.
-    pub functions: Vec<Function>,
+    pub functions: Vec<ConcreteFunction>,
     /// Line rows in address order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<LineRow>,
     /// Globals.
-    pub globals: Vec<Global>,
+    pub globals: Vec<GlobalVariable>,
 }
 
-impl DebugInfo {
+impl ImageInfo {
     /// Reads an image's DWARF.
     pub fn read(image: &Image) -> Result<Self, ImageError> {
         let find = |name: &str| image.section(name).map(|s| &*s.data);
@@ -268,13 +268,13 @@ impl DebugInfo {
         if last.end {
             return (0, 0);
         }
-        let same: Vec<&Row> = self.rows[..end].iter().rev().take_while(|r| r.address == last.address && !r.end).collect();
+        let same: Vec<&LineRow> = self.rows[..end].iter().rev().take_while(|r| r.address == last.address && !r.end).collect();
         let chosen = same.iter().find(|r| r.is_stmt).unwrap_or(&same[0]);
         (chosen.file, chosen.line)
     }
 
     /// The rows of a function, in address order.
-    pub fn rows_of<'s>(&'s self, function: &'s Function) -> impl Iterator<Item = &'s Row> {
+    pub fn rows_of<'s>(&'s self, function: &'s ConcreteFunction) -> impl Iterator<Item = &'s LineRow> {
         self.rows.iter().filter(|r| function.contains(r.address))
     }
 
@@ -290,6 +290,6 @@ impl DebugInfo {
 }
 
 /// The frame offset of a variable that lives in memory for its whole life, as -O0 builds keep them.
-pub fn frame_offset(variable: &Variable) -> Option<i64> {
+pub fn frame_offset(variable: &PlacedVariable) -> Option<i64> {
     variable.frame_offset
 }

@@ -17,7 +17,7 @@ const OUTSIDE: usize = 1 << 20;
 
 /// What to write for a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum RangeContent {
     /// A relation for a variable of this many bytes.
     New(Relation, u64),
     /// An expression the compiler wrote.
@@ -34,7 +34,7 @@ pub struct EditRange {
     /// One past the last.
     pub high: u64,
     /// What holds there.
-    pub content: Content,
+    pub content: RangeContent,
 }
 
 /// The whole new location list of one variable.
@@ -210,14 +210,14 @@ fn apply<'a, 'b>(
     let mut list = Vec::new();
     for range in edit.ranges.iter().filter(|r| r.high > r.low) {
         let data = match &range.content {
-            Content::New(relation, size) => description::describe(relation, *size, near).expression(*size, place),
-            Content::Constant(value) => {
+            RangeContent::New(relation, size) => description::describe(relation, *size, near).expression(*size, place),
+            RangeContent::Constant(value) => {
                 let mut e = write::Expression::new();
                 e.op_consts(*value);
                 e.op(gimli::DW_OP_stack_value);
                 e
             }
-            Content::Old(bytes) => {
+            RangeContent::Old(bytes) => {
                 let expression = gimli::Expression(gimli::EndianSlice::new(bytes.as_slice(), LittleEndian));
                 unit.convert_expression(entry.read_unit, expression, &convert_address)?
             }

@@ -1,11 +1,11 @@
 //! What is read of an image's debug information: the values that it gives outright, and the locations that entries have.
 
 use trueline_machine::image::Image;
-use trueline_repair::debug::{Coverage, DebugInfo, TypeClass, Variable};
+use trueline_repair::debug::{ImageInfo, LocationCoverage, PlacedVariable, TypeClass};
 use trueline_toolchain::{Limits, Scratch, find_compiler};
 
 /// The debug information of a C program, built as it says; none where the compiler is missing.
-fn read(source: &str, flags: &[&str]) -> Option<DebugInfo> {
+fn read(source: &str, flags: &[&str]) -> Option<ImageInfo> {
     let scratch = Scratch::new().unwrap();
     let path = scratch.write("source.c", source).unwrap();
     let Ok(compiler) = find_compiler("gcc") else {
@@ -16,10 +16,10 @@ fn read(source: &str, flags: &[&str]) -> Option<DebugInfo> {
     let job = compiler.job().args(flags).arg("-g").arg(&path).arg("-o").arg(&output).limits(Limits::seconds(120));
     let outcome = job.run().unwrap();
     assert!(outcome.success(), "{}", outcome.stderr_text());
-    Some(DebugInfo::read(&Image::open(&output).unwrap()).unwrap())
+    Some(ImageInfo::read(&Image::open(&output).unwrap()).unwrap())
 }
 
-fn variable<'i>(info: &'i DebugInfo, function: &str, name: &str) -> &'i Variable {
+fn variable<'i>(info: &'i ImageInfo, function: &str, name: &str) -> &'i PlacedVariable {
     let all = info.functions.iter().flat_map(|f| &f.variables);
     all.filter(|v| v.name == name).find(|v| v.function == function).unwrap_or_else(|| panic!("no {name} in {function}"))
 }
@@ -41,7 +41,7 @@ fn a_static_variable_of_a_function_is_where_its_declaration_says() {
     for level in ["-O0", "-O2"] {
         let Some(info) = read(source, &[level]) else { return };
         let main = info.functions.iter().find(|f| f.name == "main").unwrap();
-        assert_eq!(variable(&info, "main", "calls").coverage(main.entry()), Coverage::Computed, "{level}");
+        assert_eq!(variable(&info, "main", "calls").coverage(main.entry()), LocationCoverage::Computed, "{level}");
     }
 }
 

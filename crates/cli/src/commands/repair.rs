@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_machine::image::Image;
 use trueline_repair::mend::{Stages, Trust};
-use trueline_repair::repair::{Outcome, Proofs, Request, repair};
+use trueline_repair::repair::{Proofs, RepairOutcome, Request, repair};
 use trueline_repair::report::{FunctionReport, Report};
 use trueline_repair::{html, producer, written};
 use trueline_toolchain::Scratch;
@@ -171,7 +171,7 @@ pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     finish(&args, &image, &how, &outcome, check.as_ref())
 }
 
-fn finish(args: &Args, image: &Image, how: &str, outcome: &Outcome, check: Option<&Closing>) -> anyhow::Result<CommandEnding> {
+fn finish(args: &Args, image: &Image, how: &str, outcome: &RepairOutcome, check: Option<&Closing>) -> anyhow::Result<CommandEnding> {
     let report = &outcome.report;
     let sidecar = args.sidecar.clone().unwrap_or_else(|| {
         let mut name = args.output.clone().into_os_string();

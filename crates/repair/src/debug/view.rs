@@ -2,7 +2,8 @@
 //! only such an entry can be given another location.
 
 use super::{
-    Convention, DebugInfo, Depends, FrameBase, Function, Global, LocationRange, Row, Type, TypeClass, Unit, Variable, VariableKind,
+    CompiledUnit, ConcreteFunction, Convention, Depends, FrameBase, GlobalVariable, ImageInfo, LineRow, LocationRange, PlacedVariable,
+    TypeClass, VariableKind, VariableType,
 };
 use std::hash::{Hash, Hasher};
 use trueline_dwarf::op::{Binary, Op, Unary};
@@ -19,18 +20,18 @@ pub(super) struct ImageView<'m> {
 
 impl ImageView<'_> {
     /// All of it.
-    pub fn read(&self) -> DebugInfo {
-        let units = self.module.units.iter().map(|u| Unit {
+    pub fn read(&self) -> ImageInfo {
+        let units = self.module.units.iter().map(|u| CompiledUnit {
             name: u.name.to_string(),
             comp_dir: u.directory.to_string(),
             producer: u.made_by.to_string(),
             volatile: u.knows_volatile,
         });
         // In the order of the entries; what only the symbol table knows has none.
-        let mut functions: Vec<(usize, Function)> = self.module.functions.iter().filter_map(|f| self.function(f)).collect();
+        let mut functions: Vec<(usize, ConcreteFunction)> = self.module.functions.iter().filter_map(|f| self.function(f)).collect();
         functions.sort_by_key(|(die, _)| *die);
         let globals = self.module.units.iter().flat_map(|u| &u.globals).filter_map(|&var| self.global(var));
-        DebugInfo {
+        ImageInfo {
             units: units.collect(),
             functions: functions.into_iter().map(|(_, f)| f).collect(),
             rows: self.rows(),
@@ -38,16 +39,16 @@ impl ImageView<'_> {
         }
     }
 
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<LineRow> {
         let files: Vec<u64> = self.module.base_names.iter().map(|f| hash(f.as_str())).collect();
-        let row = |r: &trueline_dwarf::line::Row| Row {
+        let row = |r: &trueline_dwarf::line::Row| LineRow {
             address: r.address,
             line: r.line.into(),
             file: files[r.file.0 as usize],
             is_stmt: r.flags.is_stmt,
             end: r.flags.end_sequence,
         };
-        let mut rows: Vec<Row> = self.module.rows.iter().map(row).collect();
+        let mut rows: Vec<LineRow> = self.module.rows.iter().map(row).collect();
         rows.sort_by_key(|r| (r.address, !r.end));
         rows
     }
@@ -56,11 +57,11 @@ impl ImageView<'_> {
         ranges.iter().copied().filter(|r| (self.has_code)(r.0)).collect()
     }
 
-    fn function(&self, of: &trueline_dwarf::Function) -> Option<(usize, Function)> {
+    fn function(&self, of: &trueline_dwarf::Function) -> Option<(usize, ConcreteFunction)> {
         let die = self.module.block(of.block).die?;
         let ranges = self.with_code(&of.ranges);
         let result = of.result.map(|ty| self.ty(ty));
-        let mut found = Function {
+        let mut found = ConcreteFunction {
             name: of.name.to_string(),
             line: of.decl_line.into(),
             frame_base: frame_base(&of.frame_base),
@@ -83,7 +84,7 @@ impl ImageView<'_> {
     }
 
     /// A block's variables and those of the blocks inside it; `source` is the function that the text belongs to.
-    fn block(&self, id: BlockId, source: &str, instance: Instance, found: &mut Function) {
+    fn block(&self, id: BlockId, source: &str, instance: Instance, found: &mut ConcreteFunction) {
         let block = self.module.block(id);
         let scope = self.with_code(&block.ranges);
         found.variables.extend(block.vars.iter().filter_map(|&var| self.variable(var, source, instance, &scope)));
@@ -99,7 +100,7 @@ impl ImageView<'_> {
     }
 
     /// A variable that the block's own entries describe: only such an entry can be given another location.
-    fn variable(&self, id: VarId, function: &str, instance: Instance, scope: &[(u64, u64)]) -> Option<Variable> {
+    fn variable(&self, id: VarId, function: &str, instance: Instance, scope: &[(u64, u64)]) -> Option<PlacedVariable> {
         let var = self.module.var(id);
         if !matches!(var.presence, Presence::Own | Presence::Codeless) {
             return None;
@@ -116,7 +117,7 @@ impl ImageView<'_> {
             let range = |&(low, high): &(u64, u64)| LocationRange { low, high, expression: entry.bytes.clone(), depends };
             locations.extend(ranges.iter().map(range));
         }
-        Some(Variable {
+        Some(PlacedVariable {
             name: var.name.to_string(),
             line: var.decl_line.into(),
             function: function.to_owned(),
@@ -140,18 +141,18 @@ impl ImageView<'_> {
         })
     }
 
-    fn global(&self, id: VarId) -> Option<Global> {
+    fn global(&self, id: VarId) -> Option<GlobalVariable> {
         let var = self.module.var(id);
         match &var.location {
             Location::Everywhere(ops) => match ops.first() {
-                Some(Op::Address(address)) => Some(Global { name: var.name.to_string(), address: *address, ty: self.ty(var.ty) }),
+                Some(Op::Address(address)) => Some(GlobalVariable { name: var.name.to_string(), address: *address, ty: self.ty(var.ty) }),
                 _ => None,
             },
             _ => None,
         }
     }
 
-    fn ty(&self, id: TypeId) -> Type {
+    fn ty(&self, id: TypeId) -> VariableType {
         let of = self.module.ty(id);
         let (class, size) = self.class(id);
         let element = match &of.kind {
@@ -161,7 +162,7 @@ impl ImageView<'_> {
             TypeKind::Array { .. } => Some(self.class(self.scalar_of(id))),
             _ => None,
         };
-        Type { class, size, element }
+        VariableType { class, size, element }
     }
 
     /// What stands in the innermost dimension of an array.

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use wire::Answer;
+use wire::CopyAnswer;
 pub(crate) use wire::{RequestNumbers, UNLIMITED};
 
 /// Set to `off`, every program starts afresh.
@@ -39,7 +39,7 @@ const TRIES: u32 = 3;
 
 /// What a job's program is, as far as starting it goes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct ProgramKey {
+struct ResidentKey {
     start: ResidentStart,
     /// Of the program's file: one that is replaced is another.
     identity: [u64; 5],
@@ -69,7 +69,7 @@ impl ResidentPlace {
     }
 }
 
-static PLACES: LazyLock<Mutex<HashMap<ProgramKey, Arc<Mutex<ResidentPlace>>>>> = LazyLock::new(Mutex::default);
+static PLACES: LazyLock<Mutex<HashMap<ResidentKey, Arc<Mutex<ResidentPlace>>>>> = LazyLock::new(Mutex::default);
 
 /// What a program's file turned out to be.
 #[derive(Clone, Debug)]
@@ -166,14 +166,14 @@ fn ask(
     // The copy is made without the lock: others may ask meanwhile.
     drop(theirs);
     match wire::answer(&ours, PATIENCE) {
-        Ok(Answer { pid, errno: 0 }) => {
+        Ok(CopyAnswer { pid, errno: 0 }) => {
             place.lock().failures = 0;
             // One that was killed meanwhile does not hear it; whoever waits for it will know.
             let _ = (&ours).write_all(&[1]);
             Ok(pid)
         }
         // A directory that is not there, say: a fresh process tells it in the words that it always had.
-        Ok(Answer { pid, errno }) => {
+        Ok(CopyAnswer { pid, errno }) => {
             keeper::reap(pid);
             Err(io::Error::from_raw_os_error(errno))
         }
@@ -189,7 +189,7 @@ fn ask(
 }
 
 /// Which resident a job needs, and the arguments of its `main`; `None` for programs that cannot stay.
-fn prepare(order: &ResidentRequest<'_>) -> Option<(ProgramKey, Vec<OsString>)> {
+fn prepare(order: &ResidentRequest<'_>) -> Option<(ResidentKey, Vec<OsString>)> {
     let path = locate(order.program)?;
     let about = std::fs::metadata(&path).ok()?;
     let identity = [about.dev(), about.ino(), about.size(), about.mtime() as u64, about.mtime_nsec() as u64];
@@ -207,7 +207,7 @@ fn prepare(order: &ResidentRequest<'_>) -> Option<(ProgramKey, Vec<OsString>)> {
         }
     };
     let arguments = [name].into_iter().chain(front.map(OsString::from)).chain(order.args.iter().cloned()).collect();
-    Some((ProgramKey { start, identity }, arguments))
+    Some((ResidentKey { start, identity }, arguments))
 }
 
 /// The file of a program; `None` where it would depend on the job's directory.

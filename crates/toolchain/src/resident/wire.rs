@@ -104,18 +104,18 @@ pub(super) fn send(control: &OwnedFd, bytes: &[u8], descriptors: [BorrowedFd<'_>
 
 /// What a copy says before it waits for the word to go: its number, and why it cannot do the job, if it cannot.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct CopyAnswer {
     pub pid: i32,
     pub errno: i32,
 }
 
 /// Reads an answer; an error when the resident ended, or has no time for us.
-pub(super) fn answer(job: &UnixStream, patience: Duration) -> io::Result<Answer> {
+pub(super) fn answer(job: &UnixStream, patience: Duration) -> io::Result<CopyAnswer> {
     let [magic, pid, errno] = words(job.as_raw_fd(), patience)?;
     if magic != MAGIC {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    Ok(Answer { pid: pid as i32, errno: errno as i32 })
+    Ok(CopyAnswer { pid: pid as i32, errno: errno as i32 })
 }
 
 /// Reads numbers from a socket.
