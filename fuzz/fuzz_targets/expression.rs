@@ -2,12 +2,12 @@
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 use trueline_repair::debug::is_constant;
-use trueline_repair::evaluate::{Reader, evaluate};
+use trueline_repair::evaluate::{StateReader, evaluate};
 
 /// A machine that has an answer to everything.
 struct Anything;
 
-impl Reader for Anything {
+impl StateReader for Anything {
     fn register(&self, number: u16) -> Option<u64> {
         (number < 33).then_some(u64::from(number) << 40)
     }

@@ -1,6 +1,6 @@
 //! A program and its variants: made together, judged one after the other, and how a variant that is no variant is told.
 
-use crate::plan::{NoProgram, Plan, VariantSet};
+use crate::plan::{CampaignPlan, NoProgram, VariantSet};
 use crate::program::MutationFault;
 use crate::run::Campaign;
 use trueline_generate::SourceError;
@@ -51,7 +51,7 @@ impl Campaign<'_> {
 }
 
 /// What a variant does otherwise than its seed, as a sentence goes on after its name.
-pub(crate) fn how_it_differs(fault: MutationFault, seed: &Program, plan: &Plan) -> String {
+pub(crate) fn how_it_differs(fault: MutationFault, seed: &Program, plan: &CampaignPlan) -> String {
     match fault {
         MutationFault::Behaviour => format!("does not do what its seed {} does, whoever compiles it at -O0", seed.name),
         MutationFault::Refused(index) => {

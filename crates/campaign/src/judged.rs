@@ -11,9 +11,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use trueline_check::CheckRun;
 use trueline_dwarf::Module;
-use trueline_explain::{Question, verdict};
+use trueline_explain::{ReaderQuestion, verdict};
 use trueline_model::{Fault, Finding, OptLevel, Program, Reader, Reading, Trace, Violation};
-use trueline_store::{BuildRecord, Evidence, NewFinding, ReaderRecord};
+use trueline_store::{BuildRecord, FindingEvidence, NewFinding, ReaderRecord};
 use trueline_toolchain::{Compiler, Limits};
 use trueline_trace::{TraceRequest, Vars};
 
@@ -21,7 +21,7 @@ use trueline_trace::{TraceRequest, Vars};
 const KEPT_STEPS: u64 = 1500;
 
 /// A build with all that was found out about it.
-pub(crate) struct Judged {
+pub(crate) struct JudgedBuild {
     /// What the screening engine found; keeps the file.
     pub run: CheckRun,
     confirmed: Vec<Confirmed>,
@@ -69,7 +69,7 @@ impl Campaign<'_> {
         trial: &Trial<'_>,
         opt: OptLevel,
         run: &CheckRun,
-        twin: Option<Rc<Judged>>,
+        twin: Option<Rc<JudgedBuild>>,
     ) -> Harvest {
         let program = specimen.program;
         let Trial { compiler, reference, .. } = *trial;
@@ -105,7 +105,7 @@ impl Campaign<'_> {
                 _ => Vec::new(),
             };
             let minimal = if is_first { self.minimal(specimen, compiler, opt, class) } else { None };
-            let evidence = Evidence {
+            let evidence = FindingEvidence {
                 program: program.clone(),
                 reference: BuildRecord { command: reference.commands.join("\n"), ..before },
                 optimized: BuildRecord { command: run.commands.join("\n"), ..after },
@@ -120,12 +120,12 @@ impl Campaign<'_> {
     }
 
     /// Asks the readers about every violation of a build.
-    fn ask_readers(&self, program: &Program, trial: &Trial<'_>, run: &CheckRun) -> Judged {
+    fn ask_readers(&self, program: &Program, trial: &Trial<'_>, run: &CheckRun) -> JudgedBuild {
         let class_of = |v: &Violation| class_of(&Fault::Violation(v.clone()), &trial.compiler.id, program);
-        let question = |violation| Question { violation, class: class_of(violation) };
+        let question = |violation| ReaderQuestion { violation, class: class_of(violation) };
         let questions = collapse(&run.violations).into_iter().map(question).collect();
         let build = trial.readers.of_build(run, &program.name, questions);
-        let confirmed = |(index, question): (usize, &Question<'_>)| Confirmed {
+        let confirmed = |(index, question): (usize, &ReaderQuestion<'_>)| Confirmed {
             violation: question.violation.clone(),
             class: question.class.clone(),
             answer: match self.tally.is_familiar(&question.class, self.plan.most_of_class) {
@@ -133,7 +133,7 @@ impl Campaign<'_> {
                 false => self.confirm(&build, index).map_or(Answered::Unseen, Answered::Seen),
             },
         };
-        Judged { confirmed: build.questions().iter().enumerate().map(confirmed).collect(), run: run.clone(), record: OnceCell::new() }
+        JudgedBuild { confirmed: build.questions().iter().enumerate().map(confirmed).collect(), run: run.clone(), record: OnceCell::new() }
     }
 
     /// The trace of one build, for the finding's page. No trace is not worth losing the finding for.

@@ -6,12 +6,12 @@
 //!
 //! Deliberately absent: levels that are worth more than others. Which those are differs from compiler to compiler.
 
-use crate::plan::Plan;
+use crate::plan::CampaignPlan;
 use trueline_model::OptLevel;
 use trueline_store::ProgramKey;
 use trueline_toolchain::Compiler;
 
-impl Plan {
+impl CampaignPlan {
     /// The levels at which a compiler compiles a program, in the order of the plan.
     pub fn levels_for(&self, compiler: &Compiler, key: &ProgramKey) -> Vec<OptLevel> {
         let all = self.levels_of(compiler);

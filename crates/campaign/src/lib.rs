@@ -25,6 +25,8 @@ mod tally;
 
 pub use class::{class_of, collapse, statement_kind};
 pub use event::{Event, FoundEvent, Reporter, Silent, Totals};
-pub use plan::{Confirm, Minimize, Mutate, NoProgram, Oracle, Plan, SeedBehaviour, SeedOrder, Seeds, Shard, Validation, VariantSet};
+pub use plan::{
+    CampaignPlan, Confirm, Minimize, Mutate, NoProgram, Oracle, SeedBehaviour, SeedOrder, Seeds, Shard, Validation, VariantSet,
+};
 pub use project::{ProjectHunt, ProjectInput, is_of_project, run_project};
 pub use run::{CampaignError, run};

@@ -5,7 +5,7 @@ use crate::plan::Minimize;
 use crate::program::{Specimen, Trouble, trouble};
 use crate::run::Campaign;
 use trueline_check::{Behaviour, Reference};
-use trueline_model::{Answer, Fault, Interesting, OptLevel, Program, SeamError};
+use trueline_model::{Fault, Interesting, OptLevel, Program, SeamError, StillShows};
 use trueline_store::Minimal;
 use trueline_toolchain::Compiler;
 
@@ -31,12 +31,12 @@ impl SameClass<'_> {
 }
 
 impl Interesting for SameClass<'_> {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         if self.campaign.stopping() {
             return Err(SeamError("the campaign ends".to_owned()));
         }
         let same = self.faults(candidate).iter().any(|fault| class_of(fault, &self.compiler.id, candidate) == self.class);
-        Ok(if same { Answer::Yes } else { Answer::No })
+        Ok(if same { StillShows::Yes } else { StillShows::No })
     }
 }
 
@@ -50,7 +50,7 @@ struct SameCodeClass<'a> {
 }
 
 impl Interesting for SameCodeClass<'_> {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         if self.campaign.stopping() {
             return Err(SeamError("the campaign ends".to_owned()));
         }
@@ -58,7 +58,7 @@ impl Interesting for SameCodeClass<'_> {
             Err(Trouble::Fault(fault)) => class_of(&fault, &self.compiler.id, candidate) == self.class,
             _ => false,
         };
-        Ok(if same { Answer::Yes } else { Answer::No })
+        Ok(if same { StillShows::Yes } else { StillShows::No })
     }
 }
 

@@ -207,7 +207,7 @@ pub trait Mutate: Sync {
 }
 
 /// A campaign.
-pub struct Plan {
+pub struct CampaignPlan {
     /// The compilers.
     pub compilers: Vec<Compiler>,
     /// The languages that programs are asked for in; those of the compilers' drivers unless chosen.
@@ -252,7 +252,7 @@ pub struct Plan {
     pub cflags: Vec<String>,
 }
 
-impl Plan {
+impl CampaignPlan {
     /// A plan with the defaults: all levels, the native engine, as many threads as cores.
     pub fn new(compilers: Vec<Compiler>) -> Self {
         let jobs = std::thread::available_parallelism().map_or(2, usize::from);

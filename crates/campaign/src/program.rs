@@ -3,7 +3,7 @@
 use crate::class::class_of;
 use crate::cost::Costs;
 use crate::event::{Event, FoundEvent};
-use crate::judged::{Harvest, Judged, finding_of};
+use crate::judged::{Harvest, JudgedBuild, finding_of};
 use crate::plan::{Oracle, SeedBehaviour, Validation};
 use crate::run::Campaign;
 use std::cell::{OnceCell, RefCell};
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use trueline_check::{BuildCost, CheckError, CheckRun, Reference};
 use trueline_explain::{FindingCase, ProgramReaders};
 use trueline_model::{Fault, OptLevel, Program};
-use trueline_store::{BuildRecord, Evidence, NewFinding, PlannedUnit, ProgramKey, StoreError, UnitResult};
+use trueline_store::{BuildRecord, FindingEvidence, NewFinding, PlannedUnit, ProgramKey, StoreError, UnitResult};
 use trueline_toolchain::{BuildError, Compiler};
 
 /// A program under test and where it comes from.
@@ -35,7 +35,7 @@ pub(crate) struct Trial<'t> {
     /// The -O0 build as pages show it, when one does.
     pub record: OnceCell<BuildRecord>,
     /// The builds judged so far.
-    pub judged: RefCell<Vec<Rc<Judged>>>,
+    pub judged: RefCell<Vec<Rc<JudgedBuild>>>,
     /// The part of the reference's cost that each unit carries.
     share: f64,
 }
@@ -45,7 +45,7 @@ struct Attempt {
     run: CheckRun,
     cost: BuildCost,
     /// The earlier build that is the same file.
-    twin: Option<Rc<Judged>>,
+    twin: Option<Rc<JudgedBuild>>,
 }
 
 /// How the work on a program ended.
@@ -300,7 +300,7 @@ impl Campaign<'_> {
         let class = class_of(fault, &compiler.id, program);
         let build = |command: String| BuildRecord { command, ..BuildRecord::default() };
         let command = format!("{} {opt} -g {}", compiler.id.path.display(), program.name);
-        let evidence = Evidence {
+        let evidence = FindingEvidence {
             program: program.clone(),
             reference: build(reference.to_owned()),
             optimized: build(command),

@@ -9,10 +9,10 @@
 use crate::class::{class_of, collapse};
 use crate::event::{Event, FoundEvent, Reporter, Totals};
 use crate::judged::finding_of;
-use crate::plan::{Confirm, Plan};
+use crate::plan::{CampaignPlan, Confirm};
 use crate::program::{Trouble, trouble};
 use crate::run::CampaignError;
-use crate::tally::Tally;
+use crate::tally::ClassTally;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,10 +20,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 use trueline_check::{CheckOptions, CheckRun, Checker, Reference, Repeat};
-use trueline_explain::{Question, Readers, is_confirmed, readings_of};
+use trueline_explain::{ReaderQuestion, Readers, is_confirmed, readings_of};
 use trueline_model::{CompilerId, Fault, Language, OptLevel, Origin, Program, Reading, Violation};
-use trueline_project::{BuildRequest, BuiltTree, Choice, RunCommand, build};
-use trueline_store::{BuildRecord, Claim, Evidence, NewFinding, PlannedUnit, ProgramKey, ReaderRecord, Store, StoreError, UnitResult};
+use trueline_project::{BuildRequest, BuiltTree, CompilerChoice, RunCommand, build};
+use trueline_store::{
+    BuildRecord, Claim, FindingEvidence, NewFinding, PlannedUnit, ProgramKey, ReaderRecord, Store, StoreError, UnitResult,
+};
 use trueline_toolchain::{Compiler, Launch, Limits, cpu_time};
 use trueline_trace::Patience;
 
@@ -46,7 +48,7 @@ pub struct ProjectHunt<'a> {
     /// The runs.
     pub inputs: Vec<ProjectInput>,
     /// How it is built at a level by a compiler.
-    pub request: &'a (dyn Fn(OptLevel, Choice) -> BuildRequest<'a> + Sync),
+    pub request: &'a (dyn Fn(OptLevel, CompilerChoice) -> BuildRequest<'a> + Sync),
     /// How a run is started, given the -O0 build.
     pub launch: &'a (dyn Fn(&ProjectInput, &BuiltTree) -> Result<Launch, String> + Sync),
     /// The command that checks one run again.
@@ -73,13 +75,13 @@ struct Builds {
 }
 
 struct Hunt<'a, 'p> {
-    plan: &'a Plan,
+    plan: &'a CampaignPlan,
     project: &'a ProjectHunt<'p>,
     store: &'a Store,
     reporter: &'a dyn Reporter,
     stop: &'a AtomicBool,
     started: Instant,
-    tally: Tally,
+    tally: ClassTally,
     classes: Mutex<HashSet<String>>,
     failed: AtomicBool,
     units: AtomicU64,
@@ -89,7 +91,7 @@ struct Hunt<'a, 'p> {
 
 /// Builds the project and checks every input that the store has not done.
 pub fn run_project(
-    plan: &Plan,
+    plan: &CampaignPlan,
     project: &ProjectHunt<'_>,
     store: &Store,
     reporter: &dyn Reporter,
@@ -106,7 +108,7 @@ pub fn run_project(
         reporter,
         stop,
         started,
-        tally: Tally::of(&store.class_counts()?),
+        tally: ClassTally::of(&store.class_counts()?),
         classes: Mutex::default(),
         failed: AtomicBool::new(false),
         units: AtomicU64::new(0),
@@ -186,7 +188,7 @@ impl Hunt<'_, '_> {
     }
 
     fn build(&self, compiler: &Compiler) -> Result<Builds, trueline_project::ProjectError> {
-        let of = |level| build(&(self.project.request)(level, Choice::Given(compiler.clone())));
+        let of = |level| build(&(self.project.request)(level, CompilerChoice::Given(compiler.clone())));
         let reference = of(OptLevel::O0)?;
         let levels = self.plan.levels_of(compiler);
         let levels = levels.into_iter().map(|level| Ok((level, of(level)?))).collect::<Result<_, trueline_project::ProjectError>>()?;
@@ -285,7 +287,7 @@ impl Hunt<'_, '_> {
         readers: &Readers,
     ) -> (Vec<NewFinding>, BTreeMap<String, u64>) {
         let mut repeats = BTreeMap::new();
-        let mut asked: Vec<Question<'_>> = Vec::new();
+        let mut asked: Vec<ReaderQuestion<'_>> = Vec::new();
         for violation in collapse(&run.violations) {
             let fault = Fault::Violation(violation.clone());
             let class = class_of(&fault, &compiler.id, &self.text_of(&fault, compiler));
@@ -293,7 +295,7 @@ impl Hunt<'_, '_> {
                 self.tally.keep(&class);
                 *repeats.entry(class).or_default() += 1;
             } else {
-                asked.push(Question { violation, class });
+                asked.push(ReaderQuestion { violation, class });
             }
         }
         let violations: Vec<&Violation> = asked.iter().map(|question| question.violation).collect();
@@ -329,7 +331,7 @@ impl Hunt<'_, '_> {
         let class = class_of(&fault, &compiler.id, &program);
         let build = |opt| BuildRecord { command: (self.project.command)(input, compiler, opt), ..BuildRecord::default() };
         let readers = readings.iter().filter_map(ReaderRecord::of).collect();
-        let evidence = Evidence { program, reference: build(OptLevel::O0), optimized: build(opt), readers, dwarf, minimal: None };
+        let evidence = FindingEvidence { program, reference: build(OptLevel::O0), optimized: build(opt), readers, dwarf, minimal: None };
         NewFinding { finding: finding_of(fault, compiler, opt, &readings), class, evidence }
     }
 

@@ -3,11 +3,11 @@
 use crate::event::{Event, Reporter, Totals};
 use crate::explain::ExplainDesk;
 use crate::family::{Family, how_it_differs};
-use crate::plan::{Mutate, NoProgram, Oracle, Plan, SeedOrder};
+use crate::plan::{CampaignPlan, Mutate, NoProgram, Oracle, SeedOrder};
 use crate::program::{MutationFault, Specimen, WorkEnd};
 use crate::seeds::tells_recipes;
 use crate::steer::Steering;
-use crate::tally::Tally;
+use crate::tally::ClassTally;
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trueline_check::{CheckError, CheckOptions, Checker};
 use trueline_explain::Readers;
-use trueline_generate::{Filter, Source};
+use trueline_generate::{Filter, ProgramSource};
 use trueline_model::{CompilerId, Language, OptLevel, Program};
 use trueline_store::{Claim, ProgramKey, Store, StoreError, UnitResult};
 use trueline_toolchain::{Compiler, Limits, cpu_time};
@@ -74,12 +74,12 @@ pub enum CampaignError {
 
 /// A campaign under way, shared by its threads.
 pub(crate) struct Campaign<'a> {
-    pub plan: &'a Plan,
-    pub source: &'a dyn Source,
+    pub plan: &'a CampaignPlan,
+    pub source: &'a dyn ProgramSource,
     pub store: &'a Store,
     pub checker: Checker,
     pub readers: Readers,
-    pub tally: Tally,
+    pub tally: ClassTally,
     pub trusted: bool,
     pub mutator: Option<&'a dyn Mutate>,
     pub desk: ExplainDesk,
@@ -102,8 +102,8 @@ pub(crate) struct Campaign<'a> {
 
 /// Runs a campaign to its end. `stop` ends it early in good order: units under way are finished.
 pub fn run(
-    plan: &Plan,
-    source: &dyn Source,
+    plan: &CampaignPlan,
+    source: &dyn ProgramSource,
     store: &Store,
     mutator: Option<&dyn Mutate>,
     reporter: &dyn Reporter,
@@ -133,7 +133,7 @@ pub fn run(
         store,
         readers: Readers::beside(&options),
         checker: Checker::new(options)?,
-        tally: Tally::of(&store.class_counts()?),
+        tally: ClassTally::of(&store.class_counts()?),
         trusted: source.trusted(),
         mutator,
         desk: ExplainDesk::new(store.explained_classes()?),
@@ -173,7 +173,7 @@ pub fn run(
 }
 
 /// Whether a source has anything in the languages of a plan. A generator has all numbers of a language or none.
-fn has_programs(plan: &Plan, source: &dyn Source) -> bool {
+fn has_programs(plan: &CampaignPlan, source: &dyn ProgramSource) -> bool {
     let first = plan.seeds.first;
     let mut numbers = source.count().map_or(first..first.saturating_add(1), |count| 0..count);
     numbers.any(|seed| plan.languages.iter().any(|language| source.has(seed, *language)))

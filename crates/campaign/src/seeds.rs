@@ -1,13 +1,13 @@
 //! The next seed of a campaign: by number, or as the steering chooses, which learns from what the store holds.
 
-use crate::plan::Plan;
+use crate::plan::CampaignPlan;
 use crate::run::Campaign;
 use std::sync::atomic::Ordering;
-use trueline_generate::Source;
+use trueline_generate::ProgramSource;
 use trueline_store::{ProgramYield, StoreError};
 
 /// Whether a source says what its programs are made of.
-pub(crate) fn tells_recipes(plan: &Plan, source: &dyn Source) -> bool {
+pub(crate) fn tells_recipes(plan: &CampaignPlan, source: &dyn ProgramSource) -> bool {
     plan.languages.iter().any(|language| !source.traits(plan.seeds.first, *language).is_empty())
 }
 

@@ -33,9 +33,9 @@ pub enum Advice {
 
 /// The counts, shared by all threads.
 #[derive(Debug, Default)]
-pub struct Tally(Mutex<HashMap<String, ClassCounts>>);
+pub struct ClassTally(Mutex<HashMap<String, ClassCounts>>);
 
-impl Tally {
+impl ClassTally {
     /// The counts of a campaign that goes on, by class.
     pub fn of(kept: &BTreeMap<String, u64>) -> Self {
         let counts = |n: &u64| ClassCounts { kept: u32::try_from(*n).unwrap_or(u32::MAX), ..ClassCounts::default() };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use trueline_campaign::{Confirm, Event, Plan, Reporter, Seeds, Shard, Silent, run};
+use trueline_campaign::{CampaignPlan, Confirm, Event, Reporter, Seeds, Shard, Silent, run};
 use trueline_generate::{Corpus, SourceSpec, Weave};
 use trueline_model::{EngineKind, Fault, OptLevel, Reader};
 use trueline_store::{Store, UnitRecord};
@@ -14,15 +14,15 @@ fn compilers() -> Vec<Compiler> {
     ["gcc", "clang-16"].iter().filter_map(|name| find_compiler(name).ok()).collect()
 }
 
-fn plan(first: u64, end: u64) -> Plan {
-    let mut plan = Plan::new(compilers());
+fn plan(first: u64, end: u64) -> CampaignPlan {
+    let mut plan = CampaignPlan::new(compilers());
     plan.levels = vec![OptLevel::Og, OptLevel::O2];
     plan.seeds = Seeds { first, end: Some(end) };
     plan.confirm = Confirm::Nothing;
     plan
 }
 
-fn hunt(plan: &Plan, path: &Path) -> Store {
+fn hunt(plan: &CampaignPlan, path: &Path) -> Store {
     let store = Store::open(path).unwrap();
     run(plan, &Weave, &store, None, &Silent, &AtomicBool::new(false)).unwrap();
     store

@@ -12,7 +12,7 @@ pub const FILE_NAME: &str = "trueline.toml";
 /// Defaults for the commands. Every key is optional; an unknown key is an error, since it is a typing mistake.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Config {
+pub struct ProjectDefaults {
     /// Compilers, by name or path.
     pub cc: Vec<String>,
     /// Optimization levels, as `--opt` takes them.
@@ -55,7 +55,7 @@ pub struct LimitsConfig {
     pub seconds: Option<u64>,
 }
 
-impl Config {
+impl ProjectDefaults {
     /// Reads the nearest file, or the defaults when there is none.
     pub fn load() -> anyhow::Result<Self> {
         let start = std::env::current_dir().context("the working directory cannot be read")?;
@@ -82,7 +82,7 @@ const OTHER_COMPILER: [&str; 2] = ["passes", "repair"];
 
 /// Makes the file's values the defaults of every command that has the flag: what is typed still wins, and
 /// `--help` shows the value that will be used.
-pub fn apply(config: &Config, command: clap::Command) -> clap::Command {
+pub fn apply(config: &ProjectDefaults, command: clap::Command) -> clap::Command {
     let text = |value: &dyn ToString| value.to_string();
     let one = |value: Option<String>| value.into_iter().collect::<Vec<_>>();
     let defaults = [
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_full_file_is_understood() {
         let text = "cc = [\"gcc-12\"]\nopt = [\"-Og\", \"-O2\"]\nengine = \"gdb\"\ngenerator = \"csmith\"\n[limits]\nmax_steps = 5000\n";
-        let config: Config = toml::from_str(text).unwrap();
+        let config: ProjectDefaults = toml::from_str(text).unwrap();
         assert_eq!(config.opt, [OptLevel::Og, OptLevel::O2]);
         assert_eq!(config.engine, Some(EngineKind::Gdb));
         assert_eq!(config.limits.max_steps, Some(5000));
@@ -138,13 +138,13 @@ mod tests {
 
     #[test]
     fn a_mistyped_key_is_an_error_that_names_it() {
-        let error = toml::from_str::<Config>("compiler = \"gcc\"").unwrap_err().to_string();
+        let error = toml::from_str::<ProjectDefaults>("compiler = \"gcc\"").unwrap_err().to_string();
         assert!(error.contains("compiler"), "{error}");
     }
 
     #[test]
     fn a_flag_beats_the_file_and_the_file_beats_the_default() {
-        let config: Config = toml::from_str("cc = [\"gcc-12\", \"clang-16\"]\njobs = 3\n").unwrap();
+        let config: ProjectDefaults = toml::from_str("cc = [\"gcc-12\", \"clang-16\"]\njobs = 3\n").unwrap();
         let list = clap::Arg::new("cc").long("cc").action(clap::ArgAction::Append).default_value("cc");
         let single = clap::Arg::new("jobs").long("jobs").default_value("1");
         let command = apply(&config, clap::Command::new("t").subcommand(clap::Command::new("hunt").args([list, single])));
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_default_in_the_help_gives_way_to_that_of_the_file() {
-        let config: Config = toml::from_str("cc = [\"gcc-12\"]\n").unwrap();
+        let config: ProjectDefaults = toml::from_str("cc = [\"gcc-12\"]\n").unwrap();
         let flag = clap::Arg::new("cc").long("cc").action(clap::ArgAction::Append).help("Compilers. [default: gcc]");
         let mut command = apply(&config, clap::Command::new("t").subcommand(clap::Command::new("hunt").arg(flag)));
         let help = command.find_subcommand_mut("hunt").unwrap().render_help().to_string();
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn compilers_under_test_are_not_those_that_help() {
-        let config: Config = toml::from_str("cc = [\"gcc-12\"]\n").unwrap();
+        let config: ProjectDefaults = toml::from_str("cc = [\"gcc-12\"]\n").unwrap();
         let flag = clap::Arg::new("cc").long("cc");
         let command = apply(&config, clap::Command::new("t").subcommand(clap::Command::new("passes").arg(flag)));
         let matches = command.try_get_matches_from(["t", "passes"]).unwrap();
@@ -185,7 +185,7 @@ mod tests {
                 let flag = |name: &'static str| clap::Arg::new(name).long(name).action(clap::ArgAction::Append);
                 clap::Command::new("t").subcommand(clap::Command::new("hunt").args(["cc", "opt", "cflags"].map(flag)).arg(clap::Arg::new("jobs").long("jobs")))
             };
-            if let Ok(config) = toml::from_str::<Config>(&lines.join("\n")) {
+            if let Ok(config) = toml::from_str::<ProjectDefaults>(&lines.join("\n")) {
                 let matches = apply(&config, command()).try_get_matches_from(["t", "hunt"]).unwrap();
                 let given = matches.subcommand().unwrap().1.get_many::<String>("cc").map(|values| values.cloned().collect::<Vec<_>>());
                 proptest::prop_assert_eq!(given.unwrap_or_default(), config.cc);

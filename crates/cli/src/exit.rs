@@ -14,7 +14,7 @@ static IS_READER_GONE: AtomicBool = AtomicBool::new(false);
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CommandEnding {
     /// The work is done, or a linter found nothing.
     Clean,
     /// A linter found something, or `--fail-on-findings` applies.
@@ -24,10 +24,10 @@ pub enum Ending {
 /// Runs the work, prints an error for people and gives the process its exit code. Every error that reaches this point
 /// says what failed, on what, and what to do next; it is the user's to act on, hence 2. Panics exit with
 /// 3 through the hook below.
-pub fn report(work: impl FnOnce() -> anyhow::Result<Ending>) -> ExitCode {
+pub fn report(work: impl FnOnce() -> anyhow::Result<CommandEnding>) -> ExitCode {
     match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(Ending::Clean)) => ExitCode::SUCCESS,
-        Ok(Ok(Ending::Found)) => ExitCode::from(1),
+        Ok(Ok(CommandEnding::Clean)) => ExitCode::SUCCESS,
+        Ok(Ok(CommandEnding::Found)) => ExitCode::from(1),
         Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::from(READER_GONE),
         Ok(Err(error)) => {
             eprintln!("error: {error:#}");

@@ -33,7 +33,7 @@ struct Cli {
 fn main() -> ExitCode {
     exit::install_panic_hook();
     exit::report(|| {
-        let config = config::Config::load().or_else(config_for_help)?;
+        let config = config::ProjectDefaults::load().or_else(config_for_help)?;
         let matches = config::apply(&config, Cli::command()).get_matches();
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         trueline_toolchain::sweep_stale();
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 /// Help, the version and `doctor` need no configuration: a mistake in it must not keep people from them.
-fn config_for_help(error: anyhow::Error) -> anyhow::Result<config::Config> {
+fn config_for_help(error: anyhow::Error) -> anyhow::Result<config::ProjectDefaults> {
     use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     let needs_none = match Cli::command().try_get_matches() {
         Ok(matches) => matches.subcommand_name() == Some("doctor"),
@@ -52,5 +52,5 @@ fn config_for_help(error: anyhow::Error) -> anyhow::Result<config::Config> {
         return Err(error);
     }
     eprintln!("warning: {error:#}");
-    Ok(config::Config::default())
+    Ok(config::ProjectDefaults::default())
 }

@@ -72,7 +72,7 @@ impl Place {
 }
 
 fn can_profile() -> bool {
-    let can = trueline_mutate::Mutator::new(trueline_mutate::Options::default()).is_ok();
+    let can = trueline_mutate::Mutator::new(trueline_mutate::MutationOptions::default()).is_ok();
     if !can {
         println!("skipped: profiling needs clang with MemorySanitizer");
     }

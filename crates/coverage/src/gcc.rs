@@ -14,13 +14,13 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 pub struct GccHints {
     target: String,
-    extension: Extension,
+    extension: SourceEnding,
     defined_in: HashMap<&'static str, &'static str>,
 }
 
 /// How gcc's C++ files end: `.c` up to gcc 11.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extension {
+enum SourceEnding {
     C,
     Cc,
 }
@@ -34,7 +34,7 @@ impl GccHints {
     /// Hints for a compiler proper, whose target and age its constants tell.
     pub fn of_image(image: &CompilerImage) -> Self {
         let mentions = |text: &str| image.constants.iter().any(|(_, bytes)| contains(bytes, text.as_bytes()));
-        let extension = if mentions("/tree-ssa-ccp.cc\0") { Extension::Cc } else { Extension::C };
+        let extension = if mentions("/tree-ssa-ccp.cc\0") { SourceEnding::Cc } else { SourceEnding::C };
         let targets = ["i386", "aarch64", "arm", "riscv", "rs6000", "s390", "mips", "loongarch"];
         let target = targets.into_iter().find(|t| mentions(&format!("/config/{t}/{t}.c"))).unwrap_or("i386").to_owned();
         let defined_in = FUNCTIONS
@@ -55,7 +55,7 @@ impl Hints for GccHints {
         let qualified = qualified_name(name)?;
         let plain = qualified.as_str();
         if let Some(file) = self.defined_in.get(plain) {
-            let old = self.extension == Extension::C;
+            let old = self.extension == SourceEnding::C;
             return Some(if old { file.strip_suffix("c").unwrap_or(file).to_owned() } else { (*file).to_owned() });
         }
         let generated = match plain {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn files_are_reported_where_people_edit_them() {
-        let hints = GccHints { target: "i386".to_owned(), extension: Extension::Cc, defined_in: HashMap::new() };
+        let hints = GccHints { target: "i386".to_owned(), extension: SourceEnding::Cc, defined_in: HashMap::new() };
         assert_eq!(hints.display("../../src/gcc/tree-vect-loop.cc"), "tree-vect-loop.cc");
         assert_eq!(hints.display("../../src/libcpp/lex.cc"), "libcpp/lex.cc");
         assert_eq!(hints.display("gimple-match.cc"), "match.pd");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A range of code that has an unwind entry of its own: a function, or the part of one that the
 /// compiler moved away from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct CodeRange {
     /// The first address of the range.
     pub start: u64,
     /// One past the last.
@@ -36,7 +36,7 @@ pub struct CompilerImage {
     /// Data that may be written: address and bytes of `.data`.
     pub data: Vec<(u64, Vec<u8>)>,
     /// Code ranges by address, from the unwind entries.
-    pub ranges: Vec<Range>,
+    pub ranges: Vec<CodeRange>,
     /// Exported functions by address.
     pub exports: BTreeMap<u64, Export>,
 }
@@ -109,7 +109,7 @@ impl CompilerImage {
     }
 
     /// The code of a range.
-    pub fn code(&self, range: Range) -> &[u8] {
+    pub fn code(&self, range: CodeRange) -> &[u8] {
         let from = (range.start - self.text_address) as usize;
         &self.text[from..from + (range.end - range.start) as usize]
     }
@@ -132,15 +132,15 @@ impl CompilerImage {
     }
 }
 
-fn unwind_ranges(file: &object::File<'_>) -> Result<Vec<Range>, gimli::Error> {
+fn unwind_ranges(file: &object::File<'_>) -> Result<Vec<CodeRange>, gimli::Error> {
     let Some(section) = file.section_by_name(".eh_frame") else { return Ok(Vec::new()) };
     let Ok(data) = section.uncompressed_data() else { return Ok(Vec::new()) };
     let frames = gimli::EhFrame::new(&data, gimli::LittleEndian);
     let bases = gimli::BaseAddresses::default().set_eh_frame(section.address());
-    let text: Vec<Range> = file
+    let text: Vec<CodeRange> = file
         .segments()
         .filter(|s| matches!(s.flags(), object::SegmentFlags::Elf { p_flags, .. } if p_flags.0 & object::elf::PF_X.0 != 0))
-        .map(|s| Range { start: s.address(), end: s.address() + s.size() })
+        .map(|s| CodeRange { start: s.address(), end: s.address() + s.size() })
         .collect();
     let mut ranges = Vec::new();
     let mut cies = std::collections::HashMap::new();
@@ -155,7 +155,7 @@ fn unwind_ranges(file: &object::File<'_>) -> Result<Vec<Range>, gimli::Error> {
                     Ok(cie)
                 }
             })?;
-            let range = Range { start: fde.initial_address(), end: fde.initial_address() + fde.len() };
+            let range = CodeRange { start: fde.initial_address(), end: fde.initial_address() + fde.len() };
             if range.end > range.start && text.iter().any(|t| t.start <= range.start && range.end <= t.end) {
                 ranges.push(range);
             }

@@ -11,7 +11,7 @@
 
 use crate::image::CompilerImage;
 use crate::mangled::qualified_name;
-use crate::survey::{Jump, Survey};
+use crate::survey::{JumpKind, Survey};
 use std::collections::{BTreeMap, HashMap};
 use trueline_model::{CodeFunction, CodeMap};
 
@@ -84,7 +84,7 @@ fn join_parts(image: &CompilerImage, survey: &Survey) -> Vec<u32> {
             let Some(other) = range_at(image, target) else { continue };
             let at_start = image.ranges[other].start == target;
             // A jump to the start of something is a tail call, unless it has a condition and the place no name.
-            let part = !at_start || (jump == Jump::Conditional && !image.exports.contains_key(&target));
+            let part = !at_start || (jump == JumpKind::Conditional && !image.exports.contains_key(&target));
             if part {
                 let (a, b) = (root(&mut parent, index as u32), root(&mut parent, other as u32));
                 parent[a.max(b) as usize] = a.min(b);

@@ -6,7 +6,7 @@
 //!
 //! Deliberately absent: tables of pass names; what the binary does not say is not known.
 
-use crate::image::{CompilerImage, Range};
+use crate::image::{CodeRange, CompilerImage};
 use crate::mangled::qualified_name;
 use crate::naming::range_at;
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
@@ -36,7 +36,7 @@ pub fn counter_users(image: &CompilerImage) -> HashMap<u32, Vec<u64>> {
 }
 
 /// The calls of a function in a range, with the constants they pass as the first argument.
-fn questions(image: &CompilerImage, range: Range, asked: u64) -> Vec<(u32, u64)> {
+fn questions(image: &CompilerImage, range: CodeRange, asked: u64) -> Vec<(u32, u64)> {
     let mut found = Vec::new();
     let mut argument = None;
     for instruction in Decoder::with_ip(64, image.code(range), range.start, DecoderOptions::NONE) {
@@ -61,7 +61,7 @@ fn questions(image: &CompilerImage, range: Range, asked: u64) -> Vec<(u32, u64)>
 }
 
 /// The names in the pass descriptions that a function refers to.
-fn passes_made(image: &CompilerImage, range: Range) -> impl Iterator<Item = String> + '_ {
+fn passes_made(image: &CompilerImage, range: CodeRange) -> impl Iterator<Item = String> + '_ {
     let decoder = Decoder::with_ip(64, image.code(range), range.start, DecoderOptions::NONE);
     let instructions: Vec<Instruction> = decoder.into_iter().collect();
     instructions.into_iter().flat_map(constants_of).filter_map(|address| {

@@ -6,7 +6,7 @@
 //! where the decoder, walking a range from its unwind entry, found an instruction to start. Wrong guesses
 //! about *targets* are harmless: they only split a block.
 
-use crate::image::{CompilerImage, Range};
+use crate::image::{CodeRange, CompilerImage};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 use rayon::prelude::*;
 use std::collections::VecDeque;
@@ -30,12 +30,12 @@ pub struct RangeFacts {
     /// The functions it calls directly, by address.
     pub calls: Vec<u64>,
     /// Targets of jumps that leave the range, and whether the jump has a condition.
-    pub leaps: Vec<(u64, Jump)>,
+    pub leaps: Vec<(u64, JumpKind)>,
 }
 
 /// Whether a jump has a condition: compilers never make a call of a conditional one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Jump {
+pub enum JumpKind {
     /// It has a condition and may fall through.
     Conditional,
     /// It has none and always jumps.
@@ -70,7 +70,7 @@ pub fn survey(image: &CompilerImage) -> Survey {
     Survey { blocks, ranges: walks.into_iter().map(|w| w.facts).collect() }
 }
 
-fn walk(image: &CompilerImage, range: Range) -> Walk {
+fn walk(image: &CompilerImage, range: CodeRange) -> Walk {
     let mut walk = Walk { leaders: vec![range.start], ..Walk::default() };
     let mut decoder = Decoder::with_ip(64, image.code(range), range.start, DecoderOptions::NONE);
     let mut instruction = Instruction::default();
@@ -96,11 +96,11 @@ fn walk(image: &CompilerImage, range: Range) -> Walk {
         }
         match instruction.flow_control() {
             FlowControl::ConditionalBranch => {
-                jump(&mut walk, range, instruction.near_branch_target(), Jump::Conditional);
+                jump(&mut walk, range, instruction.near_branch_target(), JumpKind::Conditional);
                 walk.leaders.push(instruction.next_ip());
             }
             FlowControl::UnconditionalBranch => {
-                jump(&mut walk, range, instruction.near_branch_target(), Jump::Always);
+                jump(&mut walk, range, instruction.near_branch_target(), JumpKind::Always);
                 ended = true;
             }
             FlowControl::IndirectBranch => {
@@ -124,7 +124,7 @@ fn walk(image: &CompilerImage, range: Range) -> Walk {
 /// How many constant addresses are remembered before a call: an assertion passes two, a table is one.
 const RECENT: usize = 4;
 
-fn jump(walk: &mut Walk, range: Range, target: u64, kind: Jump) {
+fn jump(walk: &mut Walk, range: CodeRange, target: u64, kind: JumpKind) {
     walk.leaders.push(target);
     if !(range.start..range.end).contains(&target) {
         walk.facts.leaps.push((target, kind));
@@ -151,7 +151,7 @@ fn constant_address(instruction: &Instruction) -> Option<u64> {
 }
 
 /// Targets of a jump table of 32-bit offsets from its own base, as position-independent code has them.
-fn relative_table(image: &CompilerImage, range: Range, base: u64, leaders: &mut Vec<u64>) {
+fn relative_table(image: &CompilerImage, range: CodeRange, base: u64, leaders: &mut Vec<u64>) {
     let Some((start, bytes)) = image.constants.iter().find(|(start, bytes)| (*start..*start + bytes.len() as u64).contains(&base)) else {
         return;
     };

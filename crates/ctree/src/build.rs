@@ -5,11 +5,13 @@
 
 #![allow(non_upper_case_globals, reason = "libclang's constants keep their names")]
 
-use crate::clang::{ClangType, Cursor, Session};
-use crate::decl::{Decl, DeclId, DeclKind, Linkage, Storage};
+use crate::clang::{ClangType, Cursor, ParsedSource};
+use crate::decl::{Decl, DeclId, DeclKind, DeclLinkage, StorageClass};
 use crate::lex::{TokenKind, token_at, tokens};
-use crate::node::{Node, NodeId, NodeKind, Origin};
-use crate::types::{Declared, Field, FloatKind, IntKind, IntType, Quals, Record, RecordId, RecordShape, Type, TypeId, TypeKind};
+use crate::node::{NodeId, NodeKind, TextOrigin, TreeNode};
+use crate::types::{
+    CType, CTypeId, CTypeKind, DeclaredBy, FloatKind, IntKind, IntType, Quals, RecordField, RecordId, RecordShape, RecordType,
+};
 use crate::{BinaryOp, Span, UnaryOp};
 use clang_sys::{
     CX_SC_Auto, CX_SC_Extern, CX_SC_PrivateExtern, CX_SC_Register, CX_SC_Static, CXCursor_ArraySubscriptExpr, CXCursor_AsmStmt,
@@ -31,20 +33,20 @@ use std::collections::HashMap;
 
 /// What the builder leaves behind.
 #[derive(Default)]
-pub(crate) struct Tables {
-    pub(crate) nodes: Vec<Node>,
+pub(crate) struct BuiltTables {
+    pub(crate) nodes: Vec<TreeNode>,
     pub(crate) decls: Vec<Decl>,
-    pub(crate) types: Vec<Type>,
-    pub(crate) records: Vec<Record>,
+    pub(crate) types: Vec<CType>,
+    pub(crate) records: Vec<RecordType>,
     pub(crate) roots: Vec<NodeId>,
 }
 
-pub(crate) struct Builder<'s> {
-    session: &'s Session,
+pub(crate) struct TreeBuilder<'s> {
+    session: &'s ParsedSource,
     text: &'s str,
-    tables: Tables,
+    tables: BuiltTables,
     macros: Vec<Span>,
-    types: HashMap<usize, TypeId>,
+    types: HashMap<usize, CTypeId>,
     records: HashMap<usize, RecordId>,
     decls: HashMap<usize, DeclId>,
     /// Specifiers of the last declarator: those after it in the same declaration share them.
@@ -53,18 +55,18 @@ pub(crate) struct Builder<'s> {
 
 /// What surrounds the node being built.
 #[derive(Clone, Copy)]
-struct Context {
+struct NodeContext {
     parent: Option<NodeId>,
     scope_end: usize,
-    linkage: Linkage,
+    linkage: DeclLinkage,
 }
 
-impl<'s> Builder<'s> {
-    pub(crate) fn new(session: &'s Session, text: &'s str) -> Self {
+impl<'s> TreeBuilder<'s> {
+    pub(crate) fn new(session: &'s ParsedSource, text: &'s str) -> Self {
         Self {
             session,
             text,
-            tables: Tables::default(),
+            tables: BuiltTables::default(),
             macros: Vec::new(),
             types: HashMap::new(),
             records: HashMap::new(),
@@ -74,7 +76,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Builds everything of the main file.
-    pub(crate) fn build(mut self) -> Tables {
+    pub(crate) fn build(mut self) -> BuiltTables {
         let top = self.session.root().children();
         let (expansions, declarations): (Vec<_>, Vec<_>) = top.into_iter().partition(|c| c.kind() == CXCursor_MacroExpansion);
         self.macros = expansions.iter().filter_map(|c| self.session.span(c)).collect();
@@ -84,7 +86,7 @@ impl<'s> Builder<'s> {
                 continue;
             }
             if let Some(span) = self.session.span(&cursor) {
-                let context = Context { parent: None, scope_end: self.text.len(), linkage: Linkage::File };
+                let context = NodeContext { parent: None, scope_end: self.text.len(), linkage: DeclLinkage::File };
                 let id = self.node(cursor, span, context);
                 self.tables.roots.push(id);
             }
@@ -92,22 +94,22 @@ impl<'s> Builder<'s> {
         self.tables
     }
 
-    fn push(&mut self, kind: NodeKind, span: Span, parent: Option<NodeId>, ty: Option<TypeId>) -> NodeId {
+    fn push(&mut self, kind: NodeKind, span: Span, parent: Option<NodeId>, ty: Option<CTypeId>) -> NodeId {
         let id = NodeId(self.tables.nodes.len() as u32);
         let origin = self.origin(span);
-        self.tables.nodes.push(Node { kind, span, origin, parent, children: Vec::new(), ty });
+        self.tables.nodes.push(TreeNode { kind, span, origin, parent, children: Vec::new(), ty });
         id
     }
 
     /// A node that a macro's use covers, or cuts through, is not text.
-    fn origin(&self, span: Span) -> Origin {
+    fn origin(&self, span: Span) -> TextOrigin {
         let first = self.macros.partition_point(|m| m.end <= span.start);
         let touching = self.macros[first..].iter().take_while(|m| m.start < span.end);
         let covered = |m: &Span| m.contains(span) || (m.overlaps(span) && !span.contains(*m));
-        if touching.into_iter().any(covered) { Origin::Macro } else { Origin::Text }
+        if touching.into_iter().any(covered) { TextOrigin::Macro } else { TextOrigin::Text }
     }
 
-    fn children(&mut self, cursors: Vec<Cursor<'s>>, context: Context) -> Vec<NodeId> {
+    fn children(&mut self, cursors: Vec<Cursor<'s>>, context: NodeContext) -> Vec<NodeId> {
         let mut ids = Vec::with_capacity(cursors.len());
         for cursor in cursors {
             // Attributes and type references are no part of the tree: nothing here edits them.
@@ -121,7 +123,7 @@ impl<'s> Builder<'s> {
         ids
     }
 
-    fn node(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+    fn node(&mut self, cursor: Cursor<'s>, span: Span, context: NodeContext) -> NodeId {
         let kind = cursor.kind();
         if is_declaration(kind) {
             return self.declaration(cursor, span, context);
@@ -134,7 +136,7 @@ impl<'s> Builder<'s> {
 
     // Declarations.
 
-    fn declaration(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+    fn declaration(&mut self, cursor: Cursor<'s>, span: Span, context: NodeContext) -> NodeId {
         let decl = self.declare(cursor, span, context);
         let node_kind = match cursor.kind() {
             CXCursor_FunctionDecl => NodeKind::Function(decl),
@@ -145,11 +147,11 @@ impl<'s> Builder<'s> {
         let ty = self.tables.decls[decl.0 as usize].ty;
         let id = self.push(node_kind, span, context.parent, Some(ty));
         self.tables.decls[decl.0 as usize].node = Some(id);
-        let inner = Context { parent: Some(id), ..context };
+        let inner = NodeContext { parent: Some(id), ..context };
         let children = cursor.children();
         let ids = match cursor.kind() {
             CXCursor_FunctionDecl => {
-                let inner = Context { scope_end: span.end, linkage: Linkage::Local, ..inner };
+                let inner = NodeContext { scope_end: span.end, linkage: DeclLinkage::Local, ..inner };
                 let ids = self.children(children, inner);
                 let body = ids.iter().copied().find(|&n| self.tables.nodes[n.0 as usize].kind == NodeKind::Block);
                 let body = body.map_or(Span::at(span.end), |n| self.tables.nodes[n.0 as usize].span);
@@ -174,7 +176,7 @@ impl<'s> Builder<'s> {
         id
     }
 
-    fn declare(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> DeclId {
+    fn declare(&mut self, cursor: Cursor<'s>, span: Span, context: NodeContext) -> DeclId {
         let name = cursor.name();
         let at = self.session.location(&cursor).unwrap_or(span.start);
         let named = self.text.get(at..at + name.len()) == Some(name.as_str());
@@ -199,7 +201,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Makes (or finds) the declaration of a cursor, positions left out.
-    fn new_decl(&mut self, cursor: Cursor<'s>, linkage: Linkage, name: String) -> DeclId {
+    fn new_decl(&mut self, cursor: Cursor<'s>, linkage: DeclLinkage, name: String) -> DeclId {
         if let Some(&id) = self.decls.get(&cursor.key()) {
             // Referred to before it was reached (a record's member, say): the place is known only now.
             self.tables.decls[id.0 as usize].linkage = linkage;
@@ -208,11 +210,11 @@ impl<'s> Builder<'s> {
         let ty = self.type_id(cursor.ty());
         let id = DeclId(self.tables.decls.len() as u32);
         let storage = match cursor.storage() {
-            CX_SC_Static => Storage::Static,
-            CX_SC_Extern | CX_SC_PrivateExtern => Storage::Extern,
-            CX_SC_Register => Storage::Register,
-            CX_SC_Auto => Storage::Auto,
-            _ => Storage::None,
+            CX_SC_Static => StorageClass::Static,
+            CX_SC_Extern | CX_SC_PrivateExtern => StorageClass::Extern,
+            CX_SC_Register => StorageClass::Register,
+            CX_SC_Auto => StorageClass::Auto,
+            _ => StorageClass::None,
         };
         let first = self.decls.get(&cursor.canonical().key()).copied().unwrap_or(id);
         self.decls.insert(cursor.key(), id);
@@ -245,14 +247,14 @@ impl<'s> Builder<'s> {
             return Some(id);
         }
         let name = target.name();
-        Some(self.new_decl(target, Linkage::Header, name))
+        Some(self.new_decl(target, DeclLinkage::Header, name))
     }
 
     // Statements.
 
-    fn statement(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+    fn statement(&mut self, cursor: Cursor<'s>, span: Span, context: NodeContext) -> NodeId {
         let id = self.push(NodeKind::Null, span, context.parent, None);
-        let mut inner = Context { parent: Some(id), ..context };
+        let mut inner = NodeContext { parent: Some(id), ..context };
         if matches!(cursor.kind(), CXCursor_CompoundStmt | CXCursor_ForStmt) {
             inner.scope_end = span.end;
         }
@@ -289,7 +291,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Children of which all from the `from`th on are in statement position.
-    fn bodies(&mut self, cursors: Vec<Cursor<'s>>, context: Context, from: usize) -> Vec<NodeId> {
+    fn bodies(&mut self, cursors: Vec<Cursor<'s>>, context: NodeContext, from: usize) -> Vec<NodeId> {
         let mut ids = Vec::with_capacity(cursors.len());
         let cursors = cursors.into_iter().filter(|c| !is_skipped(c.kind()));
         for (i, cursor) in cursors.enumerate() {
@@ -301,12 +303,12 @@ impl<'s> Builder<'s> {
     }
 
     /// A node in statement position: an expression becomes an expression statement.
-    fn body(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+    fn body(&mut self, cursor: Cursor<'s>, span: Span, context: NodeContext) -> NodeId {
         if is_statement(cursor.kind()) || is_declaration(cursor.kind()) {
             return self.node(cursor, span, context);
         }
         let id = self.push(NodeKind::ExprStmt, span, context.parent, None);
-        let expression = self.node(cursor, span, Context { parent: Some(id), ..context });
+        let expression = self.node(cursor, span, NodeContext { parent: Some(id), ..context });
         let span = self.with_semicolon(&NodeKind::ExprStmt, span, &[]);
         let origin = self.origin(span);
         let node = &mut self.tables.nodes[id.0 as usize];
@@ -314,7 +316,7 @@ impl<'s> Builder<'s> {
         id
     }
 
-    fn do_while(&mut self, cursors: Vec<Cursor<'s>>, context: Context) -> Vec<NodeId> {
+    fn do_while(&mut self, cursors: Vec<Cursor<'s>>, context: NodeContext) -> Vec<NodeId> {
         let mut ids = Vec::new();
         for (i, cursor) in cursors.into_iter().enumerate() {
             let Some(span) = self.session.span(&cursor) else { continue };
@@ -323,7 +325,7 @@ impl<'s> Builder<'s> {
         ids
     }
 
-    fn for_loop(&mut self, cursors: Vec<Cursor<'s>>, context: Context, span: Span) -> (NodeKind, Vec<NodeId>) {
+    fn for_loop(&mut self, cursors: Vec<Cursor<'s>>, context: NodeContext, span: Span) -> (NodeKind, Vec<NodeId>) {
         let (first, second) = for_semicolons(self.text, span).unwrap_or((span.start, span.start));
         let (mut init, mut cond, mut step) = (None, None, None);
         let mut ids = Vec::new();
@@ -375,10 +377,10 @@ impl<'s> Builder<'s> {
 
     // Expressions.
 
-    fn expression(&mut self, cursor: Cursor<'s>, span: Span, context: Context) -> NodeId {
+    fn expression(&mut self, cursor: Cursor<'s>, span: Span, context: NodeContext) -> NodeId {
         let ty = self.type_id(cursor.ty());
         let id = self.push(NodeKind::Other, span, context.parent, Some(ty));
-        let inner = Context { parent: Some(id), ..context };
+        let inner = NodeContext { parent: Some(id), ..context };
         let cursors = cursor.children();
         let ids = self.children(cursors, inner);
         let spans: Vec<Span> = ids.iter().map(|n| self.tables.nodes[n.0 as usize].span).collect();
@@ -434,20 +436,20 @@ impl<'s> Builder<'s> {
 
     // Types.
 
-    fn type_id(&mut self, ty: ClangType<'s>) -> TypeId {
+    fn type_id(&mut self, ty: ClangType<'s>) -> CTypeId {
         let ty = ty.canonical();
         if let Some(&id) = self.types.get(&ty.key()) {
             return id;
         }
-        let id = TypeId(self.tables.types.len() as u32);
+        let id = CTypeId(self.tables.types.len() as u32);
         self.types.insert(ty.key(), id);
         // libclang crashes when asked for the size of a placeholder type, as the names of builtins have.
         let size = if ty.kind() == CXType_Unexposed { None } else { ty.size() };
-        let placeholder = Type { kind: TypeKind::Other, quals: Quals::default(), size, spelling: ty.spelling() };
+        let placeholder = CType { kind: CTypeKind::Other, quals: Quals::default(), size, spelling: ty.spelling() };
         self.tables.types.push(placeholder);
         let kind = self.type_kind(ty);
         let mut quals = Quals { constant: ty.is_const(), volatile: ty.is_volatile() };
-        if let TypeKind::Array(element, _) = kind {
+        if let CTypeKind::Array(element, _) = kind {
             let element = self.tables.types[element.0 as usize].quals;
             quals = Quals { constant: quals.constant || element.constant, volatile: quals.volatile || element.volatile };
         }
@@ -456,27 +458,27 @@ impl<'s> Builder<'s> {
         id
     }
 
-    fn type_kind(&mut self, ty: ClangType<'s>) -> TypeKind {
+    fn type_kind(&mut self, ty: ClangType<'s>) -> CTypeKind {
         if let Some(int) = int_type(ty.kind()) {
-            return TypeKind::Int(int);
+            return CTypeKind::Int(int);
         }
         match ty.kind() {
-            CXType_Void => TypeKind::Void,
-            CXType_Float => TypeKind::Float(FloatKind::Float),
-            CXType_Double => TypeKind::Float(FloatKind::Double),
-            CXType_LongDouble => TypeKind::Float(FloatKind::LongDouble),
-            CXType_Enum => int_type(ty.declaration().enum_integer().canonical().kind()).map_or(TypeKind::Other, TypeKind::Enum),
-            CXType_Pointer => TypeKind::Pointer(self.type_id(ty.pointee())),
-            CXType_ConstantArray => TypeKind::Array(self.type_id(ty.element()), ty.array_length()),
-            CXType_IncompleteArray | CXType_VariableArray => TypeKind::Array(self.type_id(ty.element()), None),
-            CXType_FunctionProto | CXType_FunctionNoProto => TypeKind::Function {
+            CXType_Void => CTypeKind::Void,
+            CXType_Float => CTypeKind::Float(FloatKind::Float),
+            CXType_Double => CTypeKind::Float(FloatKind::Double),
+            CXType_LongDouble => CTypeKind::Float(FloatKind::LongDouble),
+            CXType_Enum => int_type(ty.declaration().enum_integer().canonical().kind()).map_or(CTypeKind::Other, CTypeKind::Enum),
+            CXType_Pointer => CTypeKind::Pointer(self.type_id(ty.pointee())),
+            CXType_ConstantArray => CTypeKind::Array(self.type_id(ty.element()), ty.array_length()),
+            CXType_IncompleteArray | CXType_VariableArray => CTypeKind::Array(self.type_id(ty.element()), None),
+            CXType_FunctionProto | CXType_FunctionNoProto => CTypeKind::Function {
                 result: self.type_id(ty.result()),
                 params: ty.arguments().into_iter().map(|a| self.type_id(a)).collect(),
                 variadic: ty.is_variadic(),
                 prototype: ty.kind() == CXType_FunctionProto,
             },
-            CXType_Record => TypeKind::Record(self.record(ty)),
-            _ => TypeKind::Other,
+            CXType_Record => CTypeKind::Record(self.record(ty)),
+            _ => CTypeKind::Other,
         }
     }
 
@@ -489,13 +491,13 @@ impl<'s> Builder<'s> {
         let id = RecordId(self.tables.records.len() as u32);
         self.records.insert(key, id);
         let shape = if declaration.kind() == CXCursor_UnionDecl { RecordShape::Union } else { RecordShape::Struct };
-        let declared = self.session.location(&declaration).map_or(Declared::Elsewhere, |_| Declared::Here);
-        self.tables.records.push(Record { name: declaration.name(), shape, declared, fields: Vec::new() });
+        let declared = self.session.location(&declaration).map_or(DeclaredBy::Elsewhere, |_| DeclaredBy::Here);
+        self.tables.records.push(RecordType { name: declaration.name(), shape, declared, fields: Vec::new() });
         let fields = ty.fields().into_iter().map(|field| {
             let ty = self.type_id(field.ty());
             // libclang names what has no name after its place.
             let name = Some(field.name()).filter(|n| n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$'));
-            Field { name: name.unwrap_or_default(), ty, width: field.bit_width(), offset: field.field_offset() }
+            RecordField { name: name.unwrap_or_default(), ty, width: field.bit_width(), offset: field.field_offset() }
         });
         self.tables.records[id.0 as usize].fields = fields.collect();
         id

@@ -1,7 +1,7 @@
 //! A narrow, checked view of libclang: the only place in the crate that calls it.
 //!
 //! libclang is loaded at run time (the newest one installed, or the one `LIBCLANG_PATH` names), so
-//! building Trueline needs no LLVM. A [`Session`] owns one index and one translation unit and never leaves
+//! building Trueline needs no LLVM. A [`ParsedSource`] owns one index and one translation unit and never leaves
 //! its thread; several threads may each have one, which libclang allows.
 
 use crate::Span;
@@ -38,20 +38,20 @@ pub(crate) fn load() -> Result<(), String> {
 }
 
 /// A parsed translation unit.
-pub(crate) struct Session {
+pub(crate) struct ParsedSource {
     index: CXIndex,
     unit: CXTranslationUnit,
     main: CXFile,
 }
 
 /// A diagnostic that stops us.
-pub(crate) struct Problem {
+pub(crate) struct Diagnostic {
     pub(crate) line: u32,
     pub(crate) column: u32,
     pub(crate) message: String,
 }
 
-impl Session {
+impl ParsedSource {
     /// Parses text under a file name with flags. `None` when libclang gives no unit at all.
     pub(crate) fn parse(name: &str, text: &str, flags: &[String]) -> Option<Self> {
         let c_name = CString::new(name).ok()?;
@@ -83,7 +83,7 @@ impl Session {
     }
 
     /// The first error, if any.
-    pub(crate) fn problem(&self) -> Option<Problem> {
+    pub(crate) fn problem(&self) -> Option<Diagnostic> {
         // SAFETY: diagnostics belong to the unit, which lives; each one is disposed of.
         unsafe {
             (0..clang_getNumDiagnostics(self.unit)).find_map(|i| {
@@ -93,7 +93,7 @@ impl Session {
                     let (mut line, mut column) = (0, 0);
                     let location = clang_getDiagnosticLocation(diagnostic);
                     clang_getExpansionLocation(location, ptr::null_mut(), &mut line, &mut column, ptr::null_mut());
-                    Problem { line, column, message: take(clang_getDiagnosticSpelling(diagnostic)) }
+                    Diagnostic { line, column, message: take(clang_getDiagnosticSpelling(diagnostic)) }
                 });
                 clang_disposeDiagnostic(diagnostic);
                 found
@@ -132,7 +132,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for ParsedSource {
     fn drop(&mut self) {
         // SAFETY: both were created by us and are disposed of once, the unit before its index.
         unsafe {
@@ -146,14 +146,14 @@ impl Drop for Session {
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'s> {
     raw: CXCursor,
-    session: PhantomData<&'s Session>,
+    session: PhantomData<&'s ParsedSource>,
 }
 
 /// A type that cannot outlive its session.
 #[derive(Clone, Copy)]
 pub(crate) struct ClangType<'s> {
     raw: CXType,
-    session: PhantomData<&'s Session>,
+    session: PhantomData<&'s ParsedSource>,
 }
 
 // SAFETY (all calls below): cursors and types are plain values that point into a live unit, which the

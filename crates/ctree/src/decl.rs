@@ -1,6 +1,6 @@
 //! Declarations: what a name stands for, where it is visible, how it was written.
 
-use crate::{NodeId, Span, TypeId};
+use crate::{CTypeId, NodeId, Span};
 
 /// Index of a declaration in its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub enum DeclKind {
 /// The storage class as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are C's")]
-pub enum Storage {
+pub enum StorageClass {
     None,
     Static,
     Extern,
@@ -33,7 +33,7 @@ pub enum Storage {
 
 /// Where a declaration stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Linkage {
+pub enum DeclLinkage {
     /// In an included file: known by name and type only.
     Header,
     /// Declared at the level of the file.
@@ -50,11 +50,11 @@ pub struct Decl {
     /// What sort of thing it declares.
     pub kind: DeclKind,
     /// The type of what it declares.
-    pub ty: TypeId,
+    pub ty: CTypeId,
     /// The storage class that was written, or the default.
-    pub storage: Storage,
+    pub storage: StorageClass,
     /// Where the declaration stands and who can see it.
-    pub linkage: Linkage,
+    pub linkage: DeclLinkage,
     /// True when it defines (has a body, reserves storage).
     pub definition: bool,
     /// `inline` on a function.

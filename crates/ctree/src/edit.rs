@@ -15,7 +15,7 @@ pub enum EditError {
 
 /// Which neighbour an insertion belongs to, when two fall on one offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+enum InsertionSide {
     /// To the text that ends here: comes first.
     After,
     /// To the text that starts here: comes second.
@@ -23,9 +23,9 @@ enum Side {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Insertion {
+struct TextInsertion {
     offset: usize,
-    side: Side,
+    side: InsertionSide,
     order: usize,
     text: String,
 }
@@ -36,7 +36,7 @@ struct Insertion {
 /// replacement that lies inside a larger one vanishes too, and two that partly overlap are an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    insertions: Vec<Insertion>,
+    insertions: Vec<TextInsertion>,
     replacements: Vec<(Span, String)>,
 }
 
@@ -54,14 +54,14 @@ impl Edits {
     /// Puts `text` in front of what starts at `offset`. Several at one offset come out in the order given.
     pub fn insert_before(&mut self, offset: usize, text: impl Into<String>) -> &mut Self {
         let order = self.insertions.len();
-        self.insertions.push(Insertion { offset, side: Side::Before, order, text: text.into() });
+        self.insertions.push(TextInsertion { offset, side: InsertionSide::Before, order, text: text.into() });
         self
     }
 
     /// Puts `text` behind what ends at `offset`, before anything inserted in front of what starts there.
     pub fn insert_after(&mut self, offset: usize, text: impl Into<String>) -> &mut Self {
         let order = self.insertions.len();
-        self.insertions.push(Insertion { offset, side: Side::After, order, text: text.into() });
+        self.insertions.push(TextInsertion { offset, side: InsertionSide::After, order, text: text.into() });
         self
     }
 
@@ -85,7 +85,7 @@ impl Edits {
     /// The text with every edit done.
     pub fn apply(&self, text: &str) -> Result<String, EditError> {
         let replacements = self.outermost(text)?;
-        let mut insertions: Vec<&Insertion> = self.insertions.iter().collect();
+        let mut insertions: Vec<&TextInsertion> = self.insertions.iter().collect();
         insertions.sort_by_key(|i| (i.offset, i.side, i.order));
         let mut out = String::with_capacity(text.len() + self.insertions.iter().map(|i| i.text.len()).sum::<usize>());
         let mut at = 0;
@@ -93,7 +93,7 @@ impl Edits {
         let mut copy_until = |out: &mut String, from: usize, to: usize, include_before: bool| -> Result<(), EditError> {
             let mut from = from;
             while let Some(next) = pending.peek() {
-                let due = next.offset < to || (next.offset == to && (include_before || next.side == Side::After));
+                let due = next.offset < to || (next.offset == to && (include_before || next.side == InsertionSide::After));
                 if !due {
                     break;
                 }

@@ -1,7 +1,7 @@
 //! C as text we may edit: parsing, scopes, types, exact byte ranges, and edits that leave every other
 //! byte alone.
 //!
-//! [`parse`] turns a [`trueline_model::Program`] into a [`Unit`]: an owned tree that knows nothing of
+//! [`parse`] turns a [`trueline_model::Program`] into a [`SourceUnit`]: an owned tree that knows nothing of
 //! libclang any more, so it may be kept, sent between threads and queried at will. [`Edits`] collects
 //! insertions, replacements and deletions by byte range and applies them in one go.
 //!
@@ -22,14 +22,14 @@ mod span;
 mod types;
 mod unit;
 
-pub use decl::{Decl, DeclId, DeclKind, Linkage, Storage};
+pub use decl::{Decl, DeclId, DeclKind, DeclLinkage, StorageClass};
 pub use edit::{EditError, Edits};
 pub use lex::{Token, TokenKind, read_integer, tokens};
-pub use node::{Node, NodeId, NodeKind, Origin};
+pub use node::{NodeId, NodeKind, TextOrigin, TreeNode};
 pub use ops::{BinaryOp, UnaryOp};
 pub use preprocess::{PreprocessError, StubHeaders, needs_preprocessing, preprocess};
-pub use removal::{Group, Removal, RemovalKind};
-pub use scope::{Access, Lvalue, Reach};
+pub use removal::{DeclarationGroup, Removal, RemovalKind};
+pub use scope::{Access, Lvalue, VariableReach};
 pub use span::Span;
-pub use types::{IntKind, IntType, TypeId, TypeKind};
-pub use unit::{Call, ParseError, Unit, parse, parse_text};
+pub use types::{CTypeId, CTypeKind, IntKind, IntType};
+pub use unit::{CallText, ParseError, SourceUnit, parse, parse_text};

@@ -1,6 +1,6 @@
 //! Nodes of the tree.
 
-use crate::{BinaryOp, DeclId, Span, TypeId, UnaryOp};
+use crate::{BinaryOp, CTypeId, DeclId, Span, UnaryOp};
 
 /// Index of a node in its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -8,7 +8,7 @@ pub struct NodeId(pub(crate) u32);
 
 /// Whether a node is text of the file, and so may be edited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Origin {
+pub enum TextOrigin {
     /// Written out in the file.
     Text,
     /// Comes out of a macro; its span is that of the macro's use.
@@ -161,17 +161,17 @@ impl NodeKind {
 
 /// A node of the tree.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct TreeNode {
     /// What sort of node it is.
     pub kind: NodeKind,
     /// Where it is; of a statement with its semicolon.
     pub span: Span,
     /// Whether it may be edited.
-    pub origin: Origin,
+    pub origin: TextOrigin,
     /// The node around it, `None` at file level.
     pub parent: Option<NodeId>,
     /// The nodes in it, in source order.
     pub children: Vec<NodeId>,
     /// The type of an expression or declaration.
-    pub ty: Option<TypeId>,
+    pub ty: Option<CTypeId>,
 }

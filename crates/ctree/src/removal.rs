@@ -1,11 +1,11 @@
 //! What could be taken out of a file and leave C behind: the moves of a reducer.
 
 use crate::lex::token_at;
-use crate::{NodeId, NodeKind, Span, Unit};
+use crate::{NodeId, NodeKind, SourceUnit, Span};
 
 /// Declarations that one set of specifiers makes (`int a, *b;`), with their semicolon.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct DeclarationGroup {
     /// From the specifiers to the semicolon or the closing brace.
     pub span: Span,
     /// The declarations that go together.
@@ -40,10 +40,10 @@ pub struct Removal {
     pub replacement: String,
 }
 
-impl Unit {
+impl SourceUnit {
     /// The file-level declarations, grouped as they are written.
-    pub fn groups(&self) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
+    pub fn groups(&self) -> Vec<DeclarationGroup> {
+        let mut groups: Vec<DeclarationGroup> = Vec::new();
         for &id in self.roots() {
             let node = self.node(id);
             match groups.last_mut() {
@@ -52,7 +52,7 @@ impl Unit {
                     group.span = Span::new(group.span.start.min(node.span.start), group.span.end.max(node.span.end));
                     group.nodes.push(id);
                 }
-                _ => groups.push(Group { span: node.span, nodes: vec![id] }),
+                _ => groups.push(DeclarationGroup { span: node.span, nodes: vec![id] }),
             }
         }
         for group in &mut groups {

@@ -1,7 +1,7 @@
 //! Which names, and which integers behind them, a statement at a given place could use.
 
-use crate::types::{Declared, RecordShape};
-use crate::{Decl, DeclId, DeclKind, IntKind, IntType, Linkage, Storage, TypeId, TypeKind, Unit};
+use crate::types::{DeclaredBy, RecordShape};
+use crate::{CTypeId, CTypeKind, Decl, DeclId, DeclKind, DeclLinkage, IntKind, IntType, SourceUnit, StorageClass};
 use std::collections::{HashMap, HashSet};
 
 /// Whether an lvalue may be assigned to.
@@ -15,7 +15,7 @@ pub enum Access {
 
 /// Whose variable it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reach {
+pub enum VariableReach {
     /// Declared in the function.
     Local,
     /// A parameter of it.
@@ -38,16 +38,16 @@ pub struct Lvalue {
     /// Whether it is volatile.
     pub volatile: bool,
     /// Whose object it is: the function's or everybody's.
-    pub reach: Reach,
+    pub reach: VariableReach,
     /// The variable it is part of.
     pub decl: DeclId,
 }
 
-impl Unit {
+impl SourceUnit {
     /// The declarations whose names mean them at an offset, innermost first; shadowed ones are left out.
     /// Names from headers are left out too.
     pub fn names_in_scope(&self, offset: usize) -> Vec<DeclId> {
-        let visible = |d: &Decl| d.linkage != Linkage::Header && d.visible.start <= offset && offset < d.visible.end;
+        let visible = |d: &Decl| d.linkage != DeclLinkage::Header && d.visible.start <= offset && offset < d.visible.end;
         let ordinary = |d: &Decl| !matches!(d.kind, DeclKind::Record | DeclKind::Enum | DeclKind::Field) && !d.name.is_empty();
         let mut found: Vec<(DeclId, &Decl)> = self.decls().filter(|(_, d)| ordinary(d) && visible(d)).collect();
         // An inner scope ends earlier, or starts later when both end together.
@@ -63,19 +63,20 @@ impl Unit {
         for id in self.names_in_scope(offset) {
             let decl = self.decl(id);
             let reach = match (decl.kind, decl.linkage) {
-                (DeclKind::Parameter, _) => Reach::Parameter,
-                (DeclKind::Variable, Linkage::Local) => Reach::Local,
-                (DeclKind::Variable, Linkage::File) => Reach::Global,
+                (DeclKind::Parameter, _) => VariableReach::Parameter,
+                (DeclKind::Variable, DeclLinkage::Local) => VariableReach::Local,
+                (DeclKind::Variable, DeclLinkage::File) => VariableReach::Global,
                 _ => continue,
             };
             if !self.is_defined_here(id) || decl.attributes {
                 continue;
             }
             let mut parts = Vec::new();
-            let root = Part { path: decl.name.clone(), ty: decl.ty, access: Access::ReadWrite, volatile: false, width: None };
+            let root = CommaPart { path: decl.name.clone(), ty: decl.ty, access: Access::ReadWrite, volatile: false, width: None };
             self.integers_of(root, &mut parts, 512);
             let step = parts.len().div_ceil(per_variable.max(1)).max(1);
-            let finish = |p: Part, ty| Lvalue { path: p.path, ty, width: p.width, access: p.access, volatile: p.volatile, reach, decl: id };
+            let finish =
+                |p: CommaPart, ty| Lvalue { path: p.path, ty, width: p.width, access: p.access, volatile: p.volatile, reach, decl: id };
             all.extend(parts.into_iter().step_by(step).map(|(part, ty)| finish(part, ty)));
         }
         all
@@ -84,31 +85,31 @@ impl Unit {
     /// False for a variable that another file defines: nothing is known about it.
     fn is_defined_here(&self, id: DeclId) -> bool {
         let decl = self.decl(id);
-        decl.storage != Storage::Extern
+        decl.storage != StorageClass::Extern
             || decl.init.is_some()
-            || self.decls().any(|(_, d)| d.entity == decl.entity && (d.storage != Storage::Extern || d.init.is_some()))
+            || self.decls().any(|(_, d)| d.entity == decl.entity && (d.storage != StorageClass::Extern || d.init.is_some()))
     }
 
-    fn integers_of(&self, part: Part, out: &mut Vec<(Part, IntType)>, limit: usize) {
+    fn integers_of(&self, part: CommaPart, out: &mut Vec<(CommaPart, IntType)>, limit: usize) {
         if out.len() >= limit {
             return;
         }
         let ty = self.ty(part.ty);
         let access = if ty.quals.constant { Access::ReadOnly } else { part.access };
         let volatile = part.volatile || ty.quals.volatile;
-        let part = Part { access, volatile, ..part };
+        let part = CommaPart { access, volatile, ..part };
         match &ty.kind {
-            TypeKind::Int(int) => out.push((part, *int)),
+            CTypeKind::Int(int) => out.push((part, *int)),
             // Writing arbitrary numbers into an enumeration is legal but no program's intent.
-            TypeKind::Enum(int) => out.push((Part { access: Access::ReadOnly, ..part }, *int)),
-            TypeKind::Array(element, Some(length)) => {
+            CTypeKind::Enum(int) => out.push((CommaPart { access: Access::ReadOnly, ..part }, *int)),
+            CTypeKind::Array(element, Some(length)) => {
                 for i in 0..(*length).min(limit as u64) {
-                    self.integers_of(Part { path: format!("{}[{i}]", part.path), ty: *element, ..part.clone() }, out, limit);
+                    self.integers_of(CommaPart { path: format!("{}[{i}]", part.path), ty: *element, ..part.clone() }, out, limit);
                 }
             }
-            TypeKind::Record(record) => {
+            CTypeKind::Record(record) => {
                 let record = self.record(*record);
-                if record.declared == Declared::Elsewhere {
+                if record.declared == DeclaredBy::Elsewhere {
                     return;
                 }
                 let union = record.shape == RecordShape::Union;
@@ -121,7 +122,7 @@ impl Unit {
                         continue;
                     }
                     let path = if field.name.is_empty() { part.path.clone() } else { format!("{}.{}", part.path, field.name) };
-                    self.integers_of(Part { path, ty: field.ty, width: field.width, access, volatile }, out, limit);
+                    self.integers_of(CommaPart { path, ty: field.ty, width: field.width, access, volatile }, out, limit);
                 }
             }
             _ => {}
@@ -130,12 +131,12 @@ impl Unit {
 
     /// Pointers (their bytes differ from run to run), floating numbers and `_Bool` (not every byte is one)
     /// make reading a union's other members unwise.
-    fn holds_what_integers_should_not_read(&self, ty: TypeId) -> bool {
+    fn holds_what_integers_should_not_read(&self, ty: CTypeId) -> bool {
         match &self.ty(ty).kind {
-            TypeKind::Int(int) => int.kind == IntKind::Bool,
-            TypeKind::Enum(_) => false,
-            TypeKind::Array(element, _) => self.holds_what_integers_should_not_read(*element),
-            TypeKind::Record(record) => self.record(*record).fields.iter().any(|f| self.holds_what_integers_should_not_read(f.ty)),
+            CTypeKind::Int(int) => int.kind == IntKind::Bool,
+            CTypeKind::Enum(_) => false,
+            CTypeKind::Array(element, _) => self.holds_what_integers_should_not_read(*element),
+            CTypeKind::Record(record) => self.record(*record).fields.iter().any(|f| self.holds_what_integers_should_not_read(f.ty)),
             _ => true,
         }
     }
@@ -151,9 +152,9 @@ impl Unit {
 }
 
 #[derive(Clone)]
-struct Part {
+struct CommaPart {
     path: String,
-    ty: TypeId,
+    ty: CTypeId,
     access: Access,
     volatile: bool,
     width: Option<u32>,

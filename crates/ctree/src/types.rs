@@ -2,7 +2,7 @@
 
 /// Index into a unit's type table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TypeId(pub(crate) u32);
+pub struct CTypeId(pub(crate) u32);
 
 /// Index into a unit's record table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,9 +19,9 @@ pub struct Quals {
 
 /// A type with its qualifiers and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Type {
+pub struct CType {
     /// What sort of type it is.
-    pub kind: TypeKind,
+    pub kind: CTypeKind,
     /// The qualifiers written with it.
     pub quals: Quals,
     /// Size in bytes, `None` when incomplete.
@@ -32,7 +32,7 @@ pub struct Type {
 
 /// What a type is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TypeKind {
+pub enum CTypeKind {
     /// The type without values, `void`.
     Void,
     /// Any integer type, `_Bool` included.
@@ -42,17 +42,17 @@ pub enum TypeKind {
     /// A real floating type.
     Float(FloatKind),
     /// A pointer to another type.
-    Pointer(TypeId),
+    Pointer(CTypeId),
     /// An array; no length for incomplete and variable ones.
-    Array(TypeId, Option<u64>),
+    Array(CTypeId, Option<u64>),
     /// A structure or union.
     Record(RecordId),
     /// A function with its result and parameters.
     Function {
         /// The type of what it returns.
-        result: TypeId,
+        result: CTypeId,
         /// The types of its parameters, in order.
-        params: Vec<TypeId>,
+        params: Vec<CTypeId>,
         /// Whether its parameters end in `...`.
         variadic: bool,
         /// False for `f()` and old-style definitions.
@@ -161,7 +161,7 @@ pub enum RecordShape {
 
 /// Who declares a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Declared {
+pub enum DeclaredBy {
     /// The program's own file.
     Here,
     /// A header, or the compiler itself: what its members hold is their business (`va_list` is filled in as a
@@ -171,24 +171,24 @@ pub enum Declared {
 
 /// A structure or union type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct RecordType {
     /// Its tag, empty when it has none.
     pub name: String,
     /// Which of the two.
     pub shape: RecordShape,
     /// Who declares it: the program or a header.
-    pub declared: Declared,
+    pub declared: DeclaredBy,
     /// Its members in order.
-    pub fields: Vec<Field>,
+    pub fields: Vec<RecordField>,
 }
 
 /// A member of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct RecordField {
     /// Its name; empty for an anonymous record member and an unnamed bit-field.
     pub name: String,
     /// The type of the field.
-    pub ty: TypeId,
+    pub ty: CTypeId,
     /// Width in bits of a bit-field.
     pub width: Option<u32>,
     /// Its offset from the record's start, in bits.

@@ -1,10 +1,10 @@
 //! A parsed file: the tree, its tables, and the questions everybody asks of them.
 
-use crate::build::{Builder, Tables};
-use crate::clang::{self, Session};
+use crate::build::{BuiltTables, TreeBuilder};
+use crate::clang::{self, ParsedSource};
 use crate::preprocess::StubHeaders;
-use crate::types::{Record, RecordId, Type};
-use crate::{Decl, DeclId, DeclKind, Node, NodeId, NodeKind, Origin, Span, Token, TypeId, tokens};
+use crate::types::{CType, RecordId, RecordType};
+use crate::{CTypeId, Decl, DeclId, DeclKind, NodeId, NodeKind, Span, TextOrigin, Token, TreeNode, tokens};
 use std::sync::Arc;
 use trueline_model::{Language, Program};
 
@@ -35,16 +35,16 @@ pub enum ParseError {
 }
 
 /// A parsed C file. Owned and immutable: it may be shared between threads.
-pub struct Unit {
+pub struct SourceUnit {
     name: String,
     text: Arc<str>,
-    tables: Tables,
+    tables: BuiltTables,
     lines: Vec<usize>,
 }
 
 /// A call in the text.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct CallText {
     /// The expression that is the call.
     pub node: NodeId,
     /// Name of the function, when it is called by name.
@@ -56,7 +56,7 @@ pub struct Call {
 }
 
 /// Parses a program with the flags of its compilation.
-pub fn parse(program: &Program) -> Result<Unit, ParseError> {
+pub fn parse(program: &Program) -> Result<SourceUnit, ParseError> {
     if program.language != Language::C {
         return Err(ParseError::NotC(program.name.clone()));
     }
@@ -64,7 +64,7 @@ pub fn parse(program: &Program) -> Result<Unit, ParseError> {
 }
 
 /// Parses text. Headers come from our stubs; a program that includes others is parsed with the system's.
-pub fn parse_text(name: &str, text: &str, cflags: &[String]) -> Result<Unit, ParseError> {
+pub fn parse_text(name: &str, text: &str, cflags: &[String]) -> Result<SourceUnit, ParseError> {
     clang::load().map_err(ParseError::NoLibclang)?;
     // `0`-terminated strings inside libclang: a NUL byte would silently cut the text.
     if let Some(at) = text.find('\0') {
@@ -72,20 +72,20 @@ pub fn parse_text(name: &str, text: &str, cflags: &[String]) -> Result<Unit, Par
         return Err(ParseError::Syntax { name: name.to_owned(), line, column: 1, message: "the text has a NUL byte".to_owned() });
     }
     let virtual_name = format!("/trueline-unit/{}", name.rsplit('/').next().unwrap_or(name));
-    let attempt = |headers: &[String]| -> Result<Unit, (bool, ParseError)> {
+    let attempt = |headers: &[String]| -> Result<SourceUnit, (bool, ParseError)> {
         let mut flags: Vec<String> = FRONT_END_FLAGS.iter().map(|f| (*f).to_owned()).collect();
         flags.extend(front_end_flags(cflags));
         flags.extend_from_slice(headers);
         let syntax = |line, column, message| ParseError::Syntax { name: name.to_owned(), line, column, message };
-        let session = Session::parse(&virtual_name, text, &flags)
+        let session = ParsedSource::parse(&virtual_name, text, &flags)
             .ok_or_else(|| (false, syntax(1, 1, "the front end gave up on the file".to_owned())))?;
         if let Some(problem) = session.problem() {
             let missing_header = problem.message.contains("file not found");
             return Err((missing_header, syntax(problem.line, problem.column, problem.message)));
         }
-        let tables = Builder::new(&session, text).build();
+        let tables = TreeBuilder::new(&session, text).build();
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
-        Ok(Unit { name: name.to_owned(), text: Arc::from(text), tables, lines })
+        Ok(SourceUnit { name: name.to_owned(), text: Arc::from(text), tables, lines })
     };
     if !text.contains("#include") && !text.contains("# include") {
         return attempt(&["-nostdinc".to_owned()]).map_err(|(_, e)| e);
@@ -129,7 +129,7 @@ fn front_end_flags(cflags: &[String]) -> Vec<String> {
     kept
 }
 
-impl Unit {
+impl SourceUnit {
     /// The name of the file it was parsed from.
     pub fn name(&self) -> &str {
         &self.name
@@ -146,12 +146,12 @@ impl Unit {
     }
 
     /// A node by its number.
-    pub fn node(&self, id: NodeId) -> &Node {
+    pub fn node(&self, id: NodeId) -> &TreeNode {
         &self.tables.nodes[id.0 as usize]
     }
 
     /// Every node, parents before their children.
-    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &TreeNode)> {
         self.tables.nodes.iter().enumerate().map(|(i, node)| (NodeId(i as u32), node))
     }
 
@@ -171,12 +171,12 @@ impl Unit {
     }
 
     /// A type by its number.
-    pub fn ty(&self, id: TypeId) -> &Type {
+    pub fn ty(&self, id: CTypeId) -> &CType {
         &self.tables.types[id.0 as usize]
     }
 
     /// A record by its number.
-    pub fn record(&self, id: RecordId) -> &Record {
+    pub fn record(&self, id: RecordId) -> &RecordType {
         &self.tables.records[id.0 as usize]
     }
 
@@ -237,17 +237,17 @@ impl Unit {
 
     /// True when a node and all around it is written out in the file, not made by a macro.
     pub fn is_text(&self, id: NodeId) -> bool {
-        self.node(id).origin == Origin::Text
+        self.node(id).origin == TextOrigin::Text
     }
 
     /// The nodes that are integer literals written out in the file.
     pub fn integer_literals(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.nodes().filter(|(_, n)| n.kind == NodeKind::Integer && n.origin == Origin::Text).map(|(id, _)| id)
+        self.nodes().filter(|(_, n)| n.kind == NodeKind::Integer && n.origin == TextOrigin::Text).map(|(id, _)| id)
     }
 
     /// The nodes with an operator token written out in the file: unary, binary and assignments.
     pub fn operators(&self) -> impl Iterator<Item = (NodeId, Span)> + '_ {
-        self.nodes().filter(|(_, n)| n.origin == Origin::Text).filter_map(|(id, n)| match n.kind {
+        self.nodes().filter(|(_, n)| n.origin == TextOrigin::Text).filter_map(|(id, n)| match n.kind {
             NodeKind::Unary(_, at) | NodeKind::Binary(_, at) | NodeKind::Assign(_, at) => Some((id, at)),
             _ => None,
         })
@@ -265,7 +265,7 @@ impl Unit {
     }
 
     /// Every call in the unit, with what it calls.
-    pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
+    pub fn calls(&self) -> impl Iterator<Item = CallText> + '_ {
         self.nodes().filter(|(_, n)| n.kind == NodeKind::Call).map(|(id, node)| {
             let decl = node.children.first().and_then(|&callee| match self.node(self.peel(callee)).kind {
                 NodeKind::Name(decl) => decl,
@@ -273,12 +273,12 @@ impl Unit {
             });
             let decl = decl.filter(|&d| self.decl(d).kind == DeclKind::Function);
             let callee = decl.map(|d| self.decl(d).name.clone());
-            Call { node: id, callee, decl, arguments: node.children.iter().skip(1).copied().collect() }
+            CallText { node: id, callee, decl, arguments: node.children.iter().skip(1).copied().collect() }
         })
     }
 
     /// The functions by which a program shows its result or checks it: what makes output of a computation.
-    pub fn is_oracle_call(call: &Call) -> bool {
+    pub fn is_oracle_call(call: &CallText) -> bool {
         const ORACLES: [&str; 12] = [
             "printf",
             "puts",

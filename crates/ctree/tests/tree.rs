@@ -1,7 +1,7 @@
 //! The tree against real C: hand-written constructs and whole csmith programs.
 
 use trueline_ctree::{
-    Access, BinaryOp, DeclKind, Edits, NodeKind, RemovalKind, Span, TypeKind, UnaryOp, Unit, parse, parse_text, preprocess,
+    Access, BinaryOp, CTypeKind, DeclKind, Edits, NodeKind, RemovalKind, SourceUnit, Span, UnaryOp, parse, parse_text, preprocess,
 };
 use trueline_model::{Language, OptLevel, Origin, Program};
 use trueline_toolchain::{CompileRequest, Job, Limits, Scratch, ToolKind, find_compiler, find_tool};
@@ -34,11 +34,11 @@ out:
 }
 "#;
 
-fn unit(text: &str) -> Unit {
+fn unit(text: &str) -> SourceUnit {
     parse_text("sample.c", text, &[]).unwrap()
 }
 
-fn of_kind(unit: &Unit, wanted: impl Fn(&NodeKind) -> bool) -> Vec<&str> {
+fn of_kind(unit: &SourceUnit, wanted: impl Fn(&NodeKind) -> bool) -> Vec<&str> {
     unit.nodes().filter(|(_, n)| wanted(&n.kind)).map(|(id, _)| unit.slice(id)).collect()
 }
 
@@ -130,8 +130,8 @@ fn declarations_show_their_specifiers_and_calls_their_callees() {
     assert_eq!(words("add"), ["static", "inline", "int"]);
     assert_eq!(words("y"), ["const", "short"]);
     assert_eq!(decl("add").1.kind, DeclKind::Function);
-    assert!(matches!(&unit.ty(decl("add").1.ty).kind, TypeKind::Function { params, .. } if params.len() == 2));
-    let callees: Vec<_> = unit.calls().map(|c| (c.callee.clone().unwrap(), c.arguments.len(), Unit::is_oracle_call(&c))).collect();
+    assert!(matches!(&unit.ty(decl("add").1.ty).kind, CTypeKind::Function { params, .. } if params.len() == 2));
+    let callees: Vec<_> = unit.calls().map(|c| (c.callee.clone().unwrap(), c.arguments.len(), SourceUnit::is_oracle_call(&c))).collect();
     assert_eq!(callees, [("printf".to_owned(), 3, true), ("add".to_owned(), 2, false)]);
     assert_eq!(unit.functions().count(), 2);
     let literals: Vec<&str> = unit.integer_literals().map(|n| unit.slice(n)).collect();
@@ -179,7 +179,7 @@ fn csmith(seed: u64) -> Option<Program> {
     })
 }
 
-fn check_nesting(unit: &Unit) {
+fn check_nesting(unit: &SourceUnit) {
     for (id, node) in unit.nodes() {
         for &child in &node.children {
             let inner = unit.node(child);

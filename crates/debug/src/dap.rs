@@ -9,9 +9,9 @@
 mod shown;
 pub mod wire;
 
-use crate::{Command, Debugger, Place, Reply};
+use crate::{DebugCommand, ProgramDebugger, Reply, StopPlace};
 use serde_json::{Value, json};
-use shown::{Group, frame, variable};
+use shown::{VariableGroup, frame, variable};
 use std::collections::BTreeMap;
 use trueline_trace::TraceError;
 
@@ -19,7 +19,7 @@ use trueline_trace::TraceError;
 const THREAD: i64 = 1;
 
 /// Makes a debugger of a `launch` request's arguments; the reason why not otherwise.
-pub type Launch<'l> = dyn Fn(&Value) -> Result<Debugger, String> + 'l;
+pub type Launch<'l> = dyn Fn(&Value) -> Result<ProgramDebugger, String> + 'l;
 
 /// Whether the conversation goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +33,9 @@ pub enum Talk {
 /// One conversation.
 pub struct Adapter<'l> {
     launch: &'l Launch<'l>,
-    debugger: Option<Debugger>,
+    debugger: Option<ProgramDebugger>,
     /// Breakpoints on lines, by the path that the client named, and those on functions under no path.
-    breaks: BTreeMap<String, Vec<Place>>,
+    breaks: BTreeMap<String, Vec<StopPlace>>,
     /// Number of the last message that was sent.
     sent: i64,
 }
@@ -109,16 +109,16 @@ impl<'l> Adapter<'l> {
             "setFunctionBreakpoints" => self.break_on_functions(arguments),
             // Every client asks; there are none to choose from.
             "setExceptionBreakpoints" => Ok(Done::with(json!({ "breakpoints": [] }))),
-            "configurationDone" => self.go(&Command::Run, "entry", Value::Null),
+            "configurationDone" => self.go(&DebugCommand::Run, "entry", Value::Null),
             "threads" => Ok(Done::with(json!({ "threads": [{ "id": THREAD, "name": "main" }] }))),
             "stackTrace" => self.frames(arguments),
-            "scopes" => Ok(Done::with(Group::scopes(arguments["frameId"].as_i64() == Some(shown::INNERMOST)))),
+            "scopes" => Ok(Done::with(VariableGroup::scopes(arguments["frameId"].as_i64() == Some(shown::INNERMOST)))),
             "variables" => self.variables(arguments),
             "evaluate" => self.evaluate(arguments),
-            "continue" => self.go(&Command::Continue, "step", json!({ "allThreadsContinued": true })),
-            "next" => self.go(&Command::Next(1), "step", Value::Null),
-            "stepIn" => self.go(&Command::Step(1), "step", Value::Null),
-            "stepOut" => self.go(&Command::Finish, "step", Value::Null),
+            "continue" => self.go(&DebugCommand::Continue, "step", json!({ "allThreadsContinued": true })),
+            "next" => self.go(&DebugCommand::Next(1), "step", Value::Null),
+            "stepIn" => self.go(&DebugCommand::Step(1), "step", Value::Null),
+            "stepOut" => self.go(&DebugCommand::Finish, "step", Value::Null),
             "disconnect" | "terminate" => {
                 self.debugger = None;
                 Ok(Done { body: Value::Null, events: vec![("terminated", Value::Null)] })
@@ -127,11 +127,11 @@ impl<'l> Adapter<'l> {
         }
     }
 
-    fn debugger(&mut self) -> Result<&mut Debugger, String> {
+    fn debugger(&mut self) -> Result<&mut ProgramDebugger, String> {
         self.debugger.as_mut().ok_or_else(|| "nothing was launched".to_owned())
     }
 
-    fn ask(&mut self, command: &Command) -> Result<Reply, String> {
+    fn ask(&mut self, command: &DebugCommand) -> Result<Reply, String> {
         match self.debugger()?.obey(command).map_err(|e: TraceError| e.to_string())? {
             Reply::Failed { reason } => Err(reason),
             reply => Ok(reply),
@@ -141,7 +141,7 @@ impl<'l> Adapter<'l> {
     fn break_on_lines(&mut self, arguments: &Value) -> Result<Done, String> {
         let path = arguments["source"]["path"].as_str().or(arguments["source"]["name"].as_str()).ok_or("no source was named")?;
         let lines: Vec<u64> = arguments["breakpoints"].as_array().into_iter().flatten().filter_map(|b| b["line"].as_u64()).collect();
-        let place = |&line: &u64| Place::Line(Some(path.to_owned()), u32::try_from(line).unwrap_or(u32::MAX));
+        let place = |&line: &u64| StopPlace::Line(Some(path.to_owned()), u32::try_from(line).unwrap_or(u32::MAX));
         let source = arguments["source"].clone();
         let shown = |index: usize| json!({ "line": lines[index], "source": source });
         self.set(path, lines.iter().map(place).collect(), &shown)
@@ -149,15 +149,15 @@ impl<'l> Adapter<'l> {
 
     fn break_on_functions(&mut self, arguments: &Value) -> Result<Done, String> {
         let names = arguments["breakpoints"].as_array().into_iter().flatten().filter_map(|b| b["name"].as_str());
-        self.set("", names.map(|name| Place::Function(name.to_owned())).collect(), &|_| json!({}))
+        self.set("", names.map(|name| StopPlace::Function(name.to_owned())).collect(), &|_| json!({}))
     }
 
     /// Sets the breakpoints of one source; those of the others stay.
-    fn set(&mut self, key: &str, places: Vec<Place>, shown: &dyn Fn(usize) -> Value) -> Result<Done, String> {
+    fn set(&mut self, key: &str, places: Vec<StopPlace>, shown: &dyn Fn(usize) -> Value) -> Result<Done, String> {
         let count = places.len();
         self.breaks.insert(key.to_owned(), places);
         let before: usize = self.breaks.range(..key.to_owned()).map(|(_, of)| of.len()).sum();
-        let all: Vec<Place> = self.breaks.values().flatten().cloned().collect();
+        let all: Vec<StopPlace> = self.breaks.values().flatten().cloned().collect();
         let found = self.debugger()?.replace_breaks(&all).map_err(|e| e.to_string())?;
         let breakpoints = found[before..before + count].iter().enumerate().map(|(index, addresses)| {
             let mut breakpoint = shown(index);
@@ -172,7 +172,7 @@ impl<'l> Adapter<'l> {
     }
 
     /// Moves the program and says where it came to.
-    fn go(&mut self, command: &Command, otherwise: &str, body: Value) -> Result<Done, String> {
+    fn go(&mut self, command: &DebugCommand, otherwise: &str, body: Value) -> Result<Done, String> {
         let events = match self.ask(command)? {
             Reply::Stopped { breakpoint, .. } => {
                 let reason = if breakpoint { "breakpoint" } else { otherwise };
@@ -191,7 +191,7 @@ impl<'l> Adapter<'l> {
     }
 
     fn frames(&mut self, arguments: &Value) -> Result<Done, String> {
-        let Reply::Backtrace { frames } = self.ask(&Command::Backtrace)? else { return Err("no frames".to_owned()) };
+        let Reply::Backtrace { frames } = self.ask(&DebugCommand::Backtrace)? else { return Err("no frames".to_owned()) };
         let from = arguments["startFrame"].as_u64().unwrap_or(0) as usize;
         let most = arguments["levels"].as_u64().filter(|&n| n > 0).map_or(usize::MAX, |n| n as usize);
         let shown: Vec<Value> = (1..).zip(&frames).skip(from).take(most).map(|(id, of)| frame(id, of)).collect();
@@ -199,7 +199,7 @@ impl<'l> Adapter<'l> {
     }
 
     fn variables(&mut self, arguments: &Value) -> Result<Done, String> {
-        let group = arguments["variablesReference"].as_i64().and_then(Group::of_number).ok_or("there is nothing behind it")?;
+        let group = arguments["variablesReference"].as_i64().and_then(VariableGroup::of_number).ok_or("there is nothing behind it")?;
         let Reply::Variables { variables } = self.ask(&group.command())? else { return Err("no variables".to_owned()) };
         Ok(Done::with(json!({ "variables": variables.iter().map(variable).collect::<Vec<_>>() })))
     }
@@ -209,7 +209,7 @@ impl<'l> Adapter<'l> {
         if arguments["frameId"].as_i64().is_some_and(|frame| frame != shown::INNERMOST) {
             return Err("only the innermost frame can be looked at".to_owned());
         }
-        match self.ask(&Command::Print(text.to_owned()))? {
+        match self.ask(&DebugCommand::Print(text.to_owned()))? {
             Reply::Value { value: Some(value), .. } => Ok(Done::with(json!({ "result": value, "variablesReference": 0 }))),
             Reply::Value { absent, .. } => Err(format!("<{}>", absent.as_deref().unwrap_or("no value"))),
             other => Err(format!("an unexpected reply: {other:?}")),

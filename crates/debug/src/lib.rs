@@ -6,8 +6,8 @@ mod command;
 pub mod dap;
 mod reference;
 
-pub use command::{Command, Place, parse};
-pub use reference::{Mark, Reference};
+pub use command::{DebugCommand, StopPlace, parse};
+pub use reference::{Mark, ReferenceValues};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -93,42 +93,42 @@ pub enum Reply {
 
 /// A program, and somebody who looks at it.
 #[derive(Debug)]
-pub struct Debugger {
+pub struct ProgramDebugger {
     request: TraceRequest,
-    breaks: Vec<Place>,
+    breaks: Vec<StopPlace>,
     session: Option<Session>,
-    reference: Option<Reference>,
+    reference: Option<ReferenceValues>,
 }
 
-impl Debugger {
+impl ProgramDebugger {
     /// Nothing is read before it is needed.
-    pub fn new(request: TraceRequest, reference: Option<Reference>) -> Self {
+    pub fn new(request: TraceRequest, reference: Option<ReferenceValues>) -> Self {
         Self { request, breaks: Vec::new(), session: None, reference }
     }
 
     /// Does what is asked.
-    pub fn obey(&mut self, command: &Command) -> Result<Reply, TraceError> {
+    pub fn obey(&mut self, command: &DebugCommand) -> Result<Reply, TraceError> {
         match command {
-            Command::Quit => Ok(Reply::Quit),
-            Command::Break(place) => self.break_at(place),
-            Command::Run => self.run(),
+            DebugCommand::Quit => Ok(Reply::Quit),
+            DebugCommand::Break(place) => self.break_at(place),
+            DebugCommand::Run => self.run(),
             _ if self.session.is_none() => Ok(Reply::Failed { reason: "the program is not being run; `run` starts it".to_owned() }),
-            Command::Continue => self.go(1, Session::go_on),
-            Command::Step(count) => self.go(*count, |session| session.step(Gait::Into)),
-            Command::Next(count) => self.go(*count, |session| session.step(Gait::Over)),
-            Command::Finish => self.go(1, Session::finish),
-            Command::Backtrace => self.with(|session| {
+            DebugCommand::Continue => self.go(1, Session::go_on),
+            DebugCommand::Step(count) => self.go(*count, |session| session.step(Gait::Into)),
+            DebugCommand::Next(count) => self.go(*count, |session| session.step(Gait::Over)),
+            DebugCommand::Finish => self.go(1, Session::finish),
+            DebugCommand::Backtrace => self.with(|session| {
                 let frames = session.backtrace();
                 Reply::Backtrace { frames: frames.frames.iter().map(shown).collect() }
             }),
-            Command::Locals => Ok(self.variables(false)),
-            Command::Args => Ok(self.variables(true)),
-            Command::Print(text) => self.with(|session| print(session, text)),
+            DebugCommand::Locals => Ok(self.variables(false)),
+            DebugCommand::Args => Ok(self.variables(true)),
+            DebugCommand::Print(text) => self.with(|session| print(session, text)),
         }
     }
 
     /// Sets these breakpoints and no others; where each goes, in link-time addresses.
-    pub fn replace_breaks(&mut self, places: &[Place]) -> Result<Vec<Vec<u64>>, TraceError> {
+    pub fn replace_breaks(&mut self, places: &[StopPlace]) -> Result<Vec<Vec<u64>>, TraceError> {
         self.read()?;
         if let Some(session) = &mut self.session {
             session.clear_breaks()?;
@@ -148,7 +148,7 @@ impl Debugger {
         Ok(self.session.as_mut().map_or_else(|| Reply::Failed { reason: "the program is not being run".to_owned() }, look))
     }
 
-    fn break_at(&mut self, place: &Place) -> Result<Reply, TraceError> {
+    fn break_at(&mut self, place: &StopPlace) -> Result<Reply, TraceError> {
         let mut addresses = match &mut self.session {
             Some(session) => set(session, place)?,
             None => {
@@ -218,15 +218,15 @@ impl Debugger {
     }
 }
 
-fn target(place: &Place) -> BreakOn {
+fn target(place: &StopPlace) -> BreakOn {
     match place {
-        Place::Line(file, line) => BreakOn::Line(file.clone(), Line(*line)),
-        Place::Function(name) => BreakOn::Function(name.clone()),
-        Place::Address(address) => BreakOn::Address(*address),
+        StopPlace::Line(file, line) => BreakOn::Line(file.clone(), Line(*line)),
+        StopPlace::Function(name) => BreakOn::Function(name.clone()),
+        StopPlace::Address(address) => BreakOn::Address(*address),
     }
 }
 
-fn set(session: &mut Session, place: &Place) -> Result<Vec<u64>, TraceError> {
+fn set(session: &mut Session, place: &StopPlace) -> Result<Vec<u64>, TraceError> {
     session.break_on(&target(place))
 }
 

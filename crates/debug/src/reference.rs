@@ -18,15 +18,15 @@ const MOST_VALUES: usize = 4096;
 type Key = (LineKey, Arc<str>, Arc<str>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenValue {
     at: BTreeSet<Arc<str>>,
     after: BTreeSet<Arc<str>>,
 }
 
 /// The values that a reference build has.
 #[derive(Debug, Default)]
-pub struct Reference {
-    seen: HashMap<Key, Seen>,
+pub struct ReferenceValues {
+    seen: HashMap<Key, SeenValue>,
     /// Where the run was last, for the values after it.
     last: Option<(LineKey, Arc<str>)>,
     /// Whether the whole run was seen.
@@ -52,7 +52,7 @@ pub enum Mark {
 /// Values that a mark names.
 const NAMED: usize = 3;
 
-impl Reference {
+impl ReferenceValues {
     /// Runs a build from main to its return and keeps what it shows.
     pub fn record(request: &TraceRequest) -> Result<Self, TraceError> {
         let mut reference = Self::default();
@@ -94,7 +94,7 @@ impl Reference {
     }
 }
 
-impl StepSink for Reference {
+impl StepSink for ReferenceValues {
     fn step(&mut self, step: Step) -> ControlFlow<()> {
         let (Some(line), Some(frame)) = (step.key(), step.frames.first()) else { return ControlFlow::Continue(()) };
         // The two builds may come from copies of the source in different directories.

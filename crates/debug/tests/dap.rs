@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::io::{BufReader, PipeReader, PipeWriter};
 use trueline_debug::dap::wire::{read, serve, write};
-use trueline_debug::{Debugger, Reference};
+use trueline_debug::{ProgramDebugger, ReferenceValues};
 use trueline_model::{Language, OptLevel};
 use trueline_toolchain::{CompileRequest, Scratch, find_compiler};
 use trueline_trace::TraceRequest;
@@ -112,8 +112,10 @@ fn converse(look: Look, talk: impl FnOnce(&mut Client, &str)) {
         // Programs are traced by the thread that starts them.
         let served = scope.spawn(move || {
             let launch = |_: &Value| match look {
-                Look::Plain => Ok(Debugger::new(plain.clone(), None)),
-                Look::Contradicted => Ok(Debugger::new(contradicted.clone(), Some(Reference::record(&plain).map_err(|e| e.to_string())?))),
+                Look::Plain => Ok(ProgramDebugger::new(plain.clone(), None)),
+                Look::Contradicted => {
+                    Ok(ProgramDebugger::new(contradicted.clone(), Some(ReferenceValues::record(&plain).map_err(|e| e.to_string())?)))
+                }
             };
             serve(&mut BufReader::new(from_client), &mut to_client, &launch)
         });

@@ -1,6 +1,6 @@
 //! A real program at a real stop: what people ask a debugger, and what it must answer.
 
-use trueline_debug::{Command, Debugger, Mark, Place, Reference, Reply, parse};
+use trueline_debug::{DebugCommand, Mark, ProgramDebugger, ReferenceValues, Reply, StopPlace, parse};
 use trueline_model::{Language, OptLevel};
 use trueline_toolchain::{CompileRequest, Scratch, find_compiler};
 use trueline_trace::TraceRequest;
@@ -44,7 +44,7 @@ impl Bench {
     }
 }
 
-fn ask(debugger: &mut Debugger, lines: &[&str]) -> Vec<Reply> {
+fn ask(debugger: &mut ProgramDebugger, lines: &[&str]) -> Vec<Reply> {
     lines.iter().map(|line| debugger.obey(&parse(line).unwrap().unwrap()).unwrap()).collect()
 }
 
@@ -65,7 +65,7 @@ fn value(reply: &Reply) -> &str {
 #[test]
 fn breakpoints_steps_frames_and_values_without_optimization() {
     let bench = Bench::new();
-    let mut debugger = Debugger::new(bench.build(OptLevel::O0, "list.O0"), None);
+    let mut debugger = ProgramDebugger::new(bench.build(OptLevel::O0, "list.O0"), None);
     let replies =
         ask(&mut debugger, &["break sum", "run", "next", "next", "next", "next", "print list->next->value", "print limit * 2", "bt"]);
     assert!(matches!(&replies[0], Reply::Breakpoints { addresses } if addresses.len() == 1));
@@ -90,15 +90,15 @@ fn the_same_commands_give_the_same_replies() {
     let bench = Bench::new();
     let request = bench.build(OptLevel::O2, "list.O2");
     let script = ["break list.c:10", "run", "info locals", "info args", "step", "step", "bt", "print &total", "continue", "continue"];
-    let first = ask(&mut Debugger::new(request.clone(), None), &script);
-    assert_eq!(first, ask(&mut Debugger::new(request, None), &script));
+    let first = ask(&mut ProgramDebugger::new(request.clone(), None), &script);
+    assert_eq!(first, ask(&mut ProgramDebugger::new(request, None), &script));
 }
 
 #[test]
 fn what_is_asked_too_early_or_of_nothing_is_refused_in_words() {
     let bench = Bench::new();
-    let mut debugger = Debugger::new(bench.build(OptLevel::O0, "list.O0"), None);
-    for command in [Command::Continue, Command::Locals, Command::Break(Place::Function("nowhere".into()))] {
+    let mut debugger = ProgramDebugger::new(bench.build(OptLevel::O0, "list.O0"), None);
+    for command in [DebugCommand::Continue, DebugCommand::Locals, DebugCommand::Break(StopPlace::Function("nowhere".into()))] {
         assert!(matches!(debugger.obey(&command).unwrap(), Reply::Failed { .. }), "{command:?}");
     }
 }
@@ -107,17 +107,17 @@ fn what_is_asked_too_early_or_of_nothing_is_refused_in_words() {
 fn a_build_without_optimization_contradicts_itself_nowhere() {
     let bench = Bench::new();
     let request = bench.build(OptLevel::O0, "list.O0");
-    let reference = Reference::record(&request).unwrap();
+    let reference = ReferenceValues::record(&request).unwrap();
     assert!(reference.is_whole);
-    let mut debugger = Debugger::new(request, Some(reference));
+    let mut debugger = ProgramDebugger::new(request, Some(reference));
     let mut stops = ask(&mut debugger, &["break main", "run"]);
     let mut seen = 0;
     while let Some(Reply::Stopped { .. }) = stops.last() {
-        let Reply::Variables { variables } = debugger.obey(&Command::Locals).unwrap() else { panic!("no variables") };
+        let Reply::Variables { variables } = debugger.obey(&DebugCommand::Locals).unwrap() else { panic!("no variables") };
         seen += variables.len();
         let marked: Vec<_> = variables.iter().filter(|v| v.mark.is_some()).collect();
         assert!(marked.is_empty(), "{:?}: {marked:?}", stops.last());
-        stops.push(debugger.obey(&Command::Step(1)).unwrap());
+        stops.push(debugger.obey(&DebugCommand::Step(1)).unwrap());
     }
     assert!(seen > 20, "only {seen} variables were seen");
 }
@@ -125,8 +125,8 @@ fn a_build_without_optimization_contradicts_itself_nowhere() {
 #[test]
 fn lost_variables_are_marked_with_what_the_source_has() {
     let bench = Bench::new();
-    let reference = Reference::record(&bench.build(OptLevel::O0, "list.O0")).unwrap();
-    let mut debugger = Debugger::new(bench.build(OptLevel::O2, "list.O2"), Some(reference));
+    let reference = ReferenceValues::record(&bench.build(OptLevel::O0, "list.O0")).unwrap();
+    let mut debugger = ProgramDebugger::new(bench.build(OptLevel::O2, "list.O2"), Some(reference));
     let replies = ask(&mut debugger, &["break 19", "run", "info locals"]);
     let Reply::Variables { variables } = &replies[2] else { panic!("{:?}", replies[2]) };
     let judged = variables.iter().filter(|v| v.name == "result");

@@ -2,25 +2,29 @@
 //! types are read in the submodules. Damage is an error with a reason, never a panic.
 
 mod dies;
+mod image;
 mod library;
 mod lines;
 mod lists;
 mod names;
 mod scope;
+mod sections;
 mod sources;
 mod split;
 mod symbols;
 mod types;
 mod units;
 
+pub use sections::Sections;
+pub(crate) use sections::read as read_sections;
 pub use sources::Search;
 
 use crate::cfi::CfiTable;
-use crate::op::{FilePlace, Slice};
-use crate::{DwarfError, FunctionId, Library, Module, Producer, Spans, Unit, UnitId};
+use crate::op::FilePlace;
+use crate::{DwarfError, FunctionId, MappedLibrary, Module, Producer, Spans, Unit, UnitId};
 use dies::UnitDies;
-use gimli::{BaseAddresses, DebugFrame, EhFrame, LittleEndian};
-use lines::{FileTable, Files, Lines};
+use image::{code, tls_image, unwinding};
+use lines::{FileTable, Files, UnitLines};
 use object::{Object, ObjectSection};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -71,6 +75,15 @@ pub fn is_languages_own(file: &FileName) -> bool {
     path.starts_with("/rustc/") || path.starts_with("/rust/deps/") || path.contains("/rustlib/src/rust/library/")
 }
 
+/// What becomes of the expressions of variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expressions {
+    /// They are decoded.
+    Decoded,
+    /// They are kept as they are written, too.
+    Kept,
+}
+
 /// Complains unless `binary` is an x86-64 ELF executable whose debug information can be found.
 pub(crate) fn find(binary: &Path, search: &Search) -> Result<(), DwarfError> {
     let bad = |reason: String| DwarfError { binary: binary.to_owned(), reason };
@@ -82,7 +95,7 @@ pub(crate) fn find(binary: &Path, search: &Search) -> Result<(), DwarfError> {
     }
 }
 
-fn no_debug_information(looked: &sources::Looked) -> String {
+fn no_debug_information(looked: &sources::LookedAt) -> String {
     format!(
         "it has no debug information (no .debug_info in it, {}); compile it with -g, or name the directory of its debug file with --debug-dir",
         looked.0.join(", ")
@@ -115,7 +128,13 @@ pub(crate) fn load(path: &Path, libraries: &[Mapped], wanted: Wanted<'_>, search
     let bad = |reason: String| DwarfError { binary: path.to_owned(), reason };
     let data = crate::elf::read(path)?;
     let elf = parse(&data).map_err(bad)?;
-    let mut loading = Loading { module: empty(path, &elf), files: Files::default(), dies: 0, wanted, search };
+    let mut module = empty(path);
+    module.entry = elf.entry();
+    module.image = crate::elf::image(&elf);
+    module.code = code(&elf, 0).collect();
+    module.tls = tls_image(&elf);
+    let expressions = Expressions::Decoded;
+    let mut loading = Loading { module, files: Files::default(), dies: 0, wanted, search, expressions };
     loading.read(path, &elf, 0).map_err(bad)?;
     if loading.module.functions.is_empty() {
         return Err(bad("no function in it has debug information; compile it with -g".into()));
@@ -126,10 +145,7 @@ pub(crate) fn load(path: &Path, libraries: &[Mapped], wanted: Wanted<'_>, search
     for library in libraries {
         loading.read_library(library);
     }
-    let Loading { mut module, files, .. } = loading;
-    module.base_names = files.names.iter().map(|f| FileName::new(f.base())).collect();
-    module.files = files.names;
-    Ok(module)
+    Ok(loading.finish())
 }
 
 fn parse(data: &[u8]) -> Result<object::File<'_>, String> {
@@ -144,9 +160,18 @@ struct Loading<'w> {
     dies: usize,
     wanted: Wanted<'w>,
     search: &'w Search,
+    expressions: Expressions,
 }
 
 impl Loading<'_> {
+    /// The module with everything that was read.
+    fn finish(self) -> Module {
+        let Self { mut module, files, .. } = self;
+        module.base_names = files.names.iter().map(|f| FileName::new(f.base())).collect();
+        module.files = files.names;
+        module
+    }
+
     /// Reads a library if it can be read; one without debug information is not the user's, and one that is damaged must
     /// not keep the program from being looked at.
     fn read_library(&mut self, library: &Mapped) {
@@ -154,10 +179,10 @@ impl Loading<'_> {
         let Ok(elf) = parse(&data) else { return };
         let first = crate::elf::image(&elf).0 & !0xfff;
         let slide = library.at.wrapping_sub(first);
-        let before = Mark::of(&self.module);
+        let before = TableMark::of(&self.module);
         if self.read(&library.path, &elf, slide).is_ok() && self.module.functions.len() > before.functions {
             let end = crate::elf::image(&elf).1.wrapping_add(slide);
-            self.module.libraries.push(Library { path: library.path.clone(), slide, start: library.at, end });
+            self.module.libraries.push(MappedLibrary { path: library.path.clone(), slide, start: library.at, end });
             self.module.code.extend(code(&elf, slide));
         } else {
             before.restore(&mut self.module);
@@ -188,32 +213,57 @@ impl Loading<'_> {
             dwarf.set_sup(borrow(sections));
         }
         let own = File::new(debug_path, dwarf).map_err(damaged)?;
+        let shared = shared_sections.as_ref().map(|s| File::new(shared_path, borrow(s))).transpose().map_err(damaged)?;
+        let chosen = self.choose(&own, slide)?;
+        let parts = split::Parts::read(path, &own, |unit| chosen.wanted[unit], self.search)?;
+        let opened = parts.open()?;
+        let split = opened.files(&own)?;
+        let place = self.add(&own, shared.as_ref(), &split, chosen)?;
+        let module = &mut self.module;
+        symbols::complete(module, place, elf, debug);
+        unwinding(module, place, elf, debug);
+        Ok(())
+    }
+
+    /// Says which units of a file are wanted.
+    fn choose(&mut self, own: &File<'_>, slide: u64) -> Result<ChosenUnits, String> {
         if own.units.is_empty() {
             return Err("it has no compilation unit; compile it with -g".into());
         }
-        let shared = shared_sections.as_ref().map(|s| File::new(shared_path, borrow(s))).transpose().map_err(damaged)?;
-
         let place = FilePlace { base: self.dies, slide };
+        let files = &mut self.files;
+        let tables: Vec<FileTable> = own.units.iter().map(|unit| UnitLines { dwarf: &own.dwarf, unit, place }.files(files)).collect();
+        // A unit without code may have no files.
+        let is_wanted = |t: &FileTable| {
+            matches!(self.wanted, Wanted::Everything) || t.iter().flatten().any(|f| self.wanted.accepts(&files.names[f.0 as usize]))
+        };
+        Ok(ChosenUnits { wanted: tables.iter().map(is_wanted).collect(), tables, place })
+    }
+
+    /// Adds the chosen units of one file, which may refer to the file that it shares with others and be completed by split
+    /// ones, and says where it stands.
+    fn add<'a>(
+        &mut self,
+        own: &File<'a>,
+        shared: Option<&File<'a>>,
+        split: &[File<'a>],
+        ChosenUnits { place, wanted, mut tables }: ChosenUnits,
+    ) -> Result<FilePlace, String> {
+        let damaged = |e: gimli::Error| format!("its debug information is damaged ({e})");
         let Self { module, files, .. } = self;
-        let lines_of = |unit| Lines { dwarf: &own.dwarf, unit, place };
-        let mut tables: Vec<FileTable> = own.units.iter().map(|unit| lines_of(unit).files(files)).collect();
-        let is_wanted: Vec<bool> =
-            tables.iter().map(|t| t.iter().flatten().any(|f| self.wanted.accepts(&files.names[f.0 as usize]))).collect();
-        let parts = split::Parts::read(path, &own, |unit| is_wanted[unit], self.search)?;
-        let opened = parts.open()?;
-        let split = opened.files(&own)?;
-        let all = Units::new(place, &own, shared.as_ref(), &split);
+        let lines_of = |unit| UnitLines { dwarf: &own.dwarf, unit, place };
+        let all = Units::new(place, own, shared, split);
         self.dies = all.end();
         module.info.extend(all.starts().iter().cloned());
         for number in all.numbers().skip(own.units.len()) {
             let unit = &all[number];
             let table = match all.completed_by(number) {
                 Some(skeleton) => tables[skeleton].clone(),
-                None => Lines { dwarf: unit.dwarf, unit: unit.unit, place }.files(files),
+                None => UnitLines { dwarf: unit.dwarf, unit: unit.unit, place }.files(files),
             };
             tables.push(table);
         }
-        for index in (0..own.units.len()).filter(|&i| is_wanted[i]) {
+        for index in (0..own.units.len()).filter(|&i| wanted[i]) {
             let body = all.completing(index);
             if !all[body].is_whole() {
                 continue;
@@ -225,31 +275,44 @@ impl Loading<'_> {
                 let known = tables[index].clone();
                 tables[body] = known;
             }
+            let made_by = all[body].root_text(gimli::DW_AT_producer);
             module.units.push(Unit {
-                producer: all[body].producer(),
+                name: all[body].root_text(gimli::DW_AT_name),
+                directory: all[body].root_text(gimli::DW_AT_comp_dir),
+                producer: producer(&made_by),
+                made_by,
+                knows_volatile: all[body].has_tag(gimli::DW_TAG_volatile_type),
                 has_loclist: false,
                 has_split_block: false,
                 globals: Vec::new(),
                 files: tables[index].iter().copied().flatten().collect(),
                 rows: first..module.rows.len(),
             });
-            scope::Reader::new(module, &all, body, id, &tables, self.wanted.pointees()).read().map_err(|e| match e {
+            let detail = (self.wanted.pointees(), self.expressions);
+            scope::UnitReader::new(module, &all, (body, id), &tables, detail).read().map_err(|e| match e {
                 dies::Damage::Dwarf(e) => damaged(e),
                 dies::Damage::Other(reason) => format!("its debug information is damaged ({reason})"),
             })?;
         }
         module.index();
-        symbols::complete(module, place, elf, debug);
-        unwinding(module, place, elf, debug);
-        Ok(())
+        Ok(place)
     }
 }
 
-fn empty(path: &Path, elf: &object::File<'_>) -> Module {
+/// Which units of a file are read.
+struct ChosenUnits {
+    place: FilePlace,
+    /// For each unit, whether it is.
+    wanted: Vec<bool>,
+    /// The files that each names.
+    tables: Vec<FileTable>,
+}
+
+fn empty(path: &Path) -> Module {
     Module {
         path: path.to_owned(),
-        entry: elf.entry(),
-        image: crate::elf::image(elf),
+        entry: 0,
+        image: (0, 0),
         files: Vec::new(),
         base_names: Vec::new(),
         units: Vec::new(),
@@ -263,25 +326,20 @@ fn empty(path: &Path, elf: &object::File<'_>) -> Module {
         nameless: Vec::new(),
         rows: Vec::new(),
         cfi: CfiTable::default(),
-        code: code(elf, 0).collect(),
+        code: Vec::new(),
         libraries: Vec::new(),
-        tls: tls_image(elf),
+        tls: None,
         info: Vec::new(),
         function_index: Spans::default(),
         name_index: HashMap::new(),
         block_index: Vec::new(),
         row_index: OnceLock::new(),
+        written: HashMap::new(),
     }
 }
 
-/// The executable sections.
-fn code<'e>(elf: &'e object::File<'_>, slide: u64) -> impl Iterator<Item = (u64, Vec<u8>)> + 'e {
-    let text = elf.sections().filter(|s| s.kind() == object::SectionKind::Text);
-    text.filter_map(move |s| Some((s.address().wrapping_add(slide), s.data().ok()?.to_vec())))
-}
-
 /// How far the tables went before a file was read.
-struct Mark {
+struct TableMark {
     units: usize,
     functions: usize,
     blocks: usize,
@@ -290,7 +348,7 @@ struct Mark {
     rows: usize,
 }
 
-impl Mark {
+impl TableMark {
     fn of(module: &Module) -> Self {
         Self {
             units: module.units.len(),
@@ -334,61 +392,27 @@ impl Module {
     }
 }
 
-/// Adds the unwinding rows of the functions that were read.
-fn unwinding(module: &mut Module, place: FilePlace, elf: &object::File<'_>, debug: &object::File<'_>) {
-    let ranges = union(&module.by_address);
-    let touches = |low: u64, high: u64| {
-        let at = ranges.partition_point(|r| r.1 <= low);
-        ranges.get(at).is_some_and(|r| r.0 < high)
-    };
-    let cfi = &mut module.cfi;
-    let address = |name: &str| elf.section_by_name(name).map_or(0, |s| s.address());
-    let bases = BaseAddresses::default().set_eh_frame(address(".eh_frame")).set_text(address(".text")).set_got(address(".got"));
-    let bytes = |elf: &object::File<'_>, name: &str| {
-        elf.section_by_name(name).and_then(|s| s.uncompressed_data().ok()).map(std::borrow::Cow::into_owned).unwrap_or_default()
-    };
-    let eh_frame = bytes(elf, ".eh_frame");
-    cfi.collect(&EhFrame::from(Slice::new(&eh_frame, LittleEndian)), &bases, place, touches);
-    let debug_frame = bytes(debug, ".debug_frame");
-    cfi.collect(&DebugFrame::from(Slice::new(&debug_frame, LittleEndian)), &bases, place, touches);
-}
-
-/// Ranges sorted by their starts, as ranges that do not touch.
-fn union(sorted: &[(u64, u64, FunctionId)]) -> Vec<(u64, u64)> {
-    let mut union: Vec<(u64, u64)> = Vec::new();
-    for &(low, high, _) in sorted {
-        match union.last_mut() {
-            Some(last) if low <= last.1 => last.1 = last.1.max(high),
-            _ => union.push((low, high)),
-        }
-    }
-    union
-}
-
-fn tls_image(elf: &object::File<'_>) -> Option<(u64, u64)> {
-    let of = |name: &str| elf.section_by_name(name).map(|s| (s.address(), s.size(), s.align()));
-    let (start, size, align) = match (of(".tdata"), of(".tbss")) {
-        (Some(d), Some(b)) => (d.0, b.0 + b.1 - d.0, d.2.max(b.2)),
-        (Some(s), None) | (None, Some(s)) => s,
-        (None, None) => return None,
-    };
-    // The block of the main program ends at the thread pointer, its size rounded up to its alignment.
-    let align = align.max(1);
-    Some((start, size.div_ceil(align) * align))
-}
-
 impl UnitDies<'_, '_> {
-    fn producer(&self) -> Producer {
+    /// A text of the unit's own entry; empty when it has none.
+    fn root_text(&self, name: gimli::DwAt) -> Arc<str> {
         let root = self.dies().ok().and_then(|d| d.first());
-        let text = root.and_then(|d| d.entry.attr_value(gimli::DW_AT_producer)).and_then(|v| self.string(v)).unwrap_or_default();
-        if text.starts_with("GNU ") {
-            Producer::Gcc
-        } else if text.starts_with("clang ") {
-            Producer::Llvm
-        } else if text.contains("clang") || text.contains("rustc") || text.contains("LLVM") {
-            Producer::VendorLlvm
-        } else {
-            Producer::Other
-        }
+        root.and_then(|d| d.entry.attr_value(name)).and_then(|v| self.string(v)).unwrap_or_default().into()
+    }
+
+    /// Whether any of its entries has a tag.
+    fn has_tag(&self, tag: gimli::DwTag) -> bool {
+        self.dies().is_ok_and(|dies| dies.iter().any(|d| d.entry.tag() == tag))
+    }
+}
+
+fn producer(made_by: &str) -> Producer {
+    if made_by.starts_with("GNU ") {
+        Producer::Gcc
+    } else if made_by.starts_with("clang ") {
+        Producer::Llvm
+    } else if made_by.contains("clang") || made_by.contains("rustc") || made_by.contains("LLVM") {
+        Producer::VendorLlvm
+    } else {
+        Producer::Other
     }
 }

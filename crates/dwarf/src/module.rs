@@ -7,7 +7,7 @@ use crate::line::Row;
 use crate::{
     Block, BlockId, Bound, DwarfError, FileId, Function, FunctionId, Presence, Spans, Type, TypeId, TypeKind, Unit, UnitId, Var, VarId,
 };
-use crate::{Location, Mapped, Search, Wanted, op::Op};
+use crate::{Location, Mapped, Search, Sections, Wanted, WrittenEntry, op::Op};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use trueline_model::{FileName, Line, LineKey};
 
 /// A shared library whose tables stand among those of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Library {
+pub struct MappedLibrary {
     /// Its file.
     pub path: PathBuf,
     /// What was added to the addresses of its own debug information.
@@ -65,7 +65,7 @@ pub struct Module {
     /// Executable sections: address and bytes.
     pub code: Vec<(u64, Vec<u8>)>,
     /// The shared libraries that were read with it. Their addresses are where they are mapped, counted as the binary's own are.
-    pub libraries: Vec<Library>,
+    pub libraries: Vec<MappedLibrary>,
     /// Base address and size of the thread-local image, for `DW_OP_form_tls_address`.
     pub tls: Option<(u64, u64)>,
     /// The files that hold the entries, each with the number of its first.
@@ -75,6 +75,8 @@ pub struct Module {
     /// One for each function, made when the function is first asked about.
     pub(crate) block_index: Vec<OnceLock<Spans<BlockId>>>,
     pub(crate) row_index: OnceLock<crate::rows::RowIndex>,
+    /// What the file has for each variable, where that was asked for.
+    pub(crate) written: HashMap<VarId, Vec<WrittenEntry>>,
 }
 
 impl Module {
@@ -88,8 +90,20 @@ impl Module {
         crate::load::load(binary, libraries, wanted, search).map(Arc::new)
     }
 
+    /// Reads all units of sections that somebody else has read from a file, and keeps the expressions of variables as they
+    /// are written. Code, unwinding rows and symbols are left to whoever has the file.
+    pub fn of_sections(sections: &Sections<'_>) -> Result<Arc<Self>, DwarfError> {
+        crate::load::read_sections(sections).map(Arc::new)
+    }
+
+    /// The expressions that the file has for a variable, in its order; empty unless the module is one [of
+    /// sections](Self::of_sections).
+    pub fn written(&self, var: VarId) -> &[WrittenEntry] {
+        self.written.get(&var).map_or(&[], Vec::as_slice)
+    }
+
     /// The library that an address is in, with the address as the library's own debug information has it.
-    pub fn library_at(&self, pc: u64) -> Option<(&Library, u64)> {
+    pub fn library_at(&self, pc: u64) -> Option<(&MappedLibrary, u64)> {
         let library = self.libraries.iter().find(|l| (l.start..l.end).contains(&pc))?;
         Some((library, pc.wrapping_sub(library.slide)))
     }

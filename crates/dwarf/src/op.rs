@@ -153,7 +153,7 @@ pub enum Binary {
 }
 
 /// What decoding needs from the unit an expression stands in.
-pub(crate) struct Decoder<'d, 'a> {
+pub(crate) struct ExpressionDecoder<'d, 'a> {
     pub dwarf: &'d gimli::Dwarf<Slice<'a>>,
     pub unit: &'d Unit<Slice<'a>>,
     /// Where the unit's file stands among the others.
@@ -176,7 +176,7 @@ impl FilePlace {
     }
 }
 
-impl<'a> Decoder<'_, 'a> {
+impl<'a> ExpressionDecoder<'_, 'a> {
     /// Decodes an expression; the error says what is wrong with it.
     pub fn decode(&self, bytes: Slice<'a>) -> Result<Arc<[Op]>, String> {
         self.decode_nested(bytes, 0)

@@ -4,7 +4,7 @@ use gimli::{AttributeValue, DW_AT_high_pc, DW_AT_low_pc, DebuggingInformationEnt
 
 /// The ranges of an entry. gimli (0.34) adds the size in `DW_AT_high_pc` to the address without looking; a size that leads
 /// past the end of memory is an error here.
-pub fn die_ranges<R: Reader>(dwarf: &Dwarf<R>, unit: &Unit<R>, entry: &DebuggingInformationEntry<R>) -> gimli::Result<RangeIter<R>> {
+pub(crate) fn die_ranges<R: Reader>(dwarf: &Dwarf<R>, unit: &Unit<R>, entry: &DebuggingInformationEntry<R>) -> gimli::Result<RangeIter<R>> {
     let low = match entry.attr_value(DW_AT_low_pc) {
         Some(value) => dwarf.attr_address(unit, value)?,
         None => None,

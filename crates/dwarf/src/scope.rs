@@ -1,7 +1,7 @@
 //! Units, functions, blocks and call sites, as plain tables. Addresses are link-time addresses.
 
 use crate::op::Op;
-use crate::{BlockId, FileId, FunctionId, Location, UnitId, VarId};
+use crate::{BlockId, FileId, FunctionId, Location, TypeId, UnitId, VarId};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,8 +21,16 @@ pub enum Producer {
 /// A compilation unit.
 #[derive(Debug)]
 pub struct Unit {
+    /// The source file as the compiler was given it.
+    pub name: Arc<str>,
+    /// The directory it was compiled in.
+    pub directory: Arc<str>,
+    /// What the compiler says of itself.
+    pub made_by: Arc<str>,
     /// Who compiled the unit.
     pub producer: Producer,
+    /// Whether one of its types is volatile.
+    pub knows_volatile: bool,
     /// Some variable in it has a location list (gdb trusts locations in prologues then, for gcc).
     pub has_loclist: bool,
     /// Some block in it has more than one address range (gdb then keeps an address map of its blocks).
@@ -33,6 +41,15 @@ pub struct Unit {
     pub files: Vec<FileId>,
     /// Its line rows, in the order of the line program.
     pub rows: Range<usize>,
+}
+
+/// What may be passed to a function beyond its named parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoreArguments {
+    /// Nothing.
+    None,
+    /// Anything: `...` in C.
+    Any,
 }
 
 /// A function with code.
@@ -52,6 +69,10 @@ pub struct Function {
     pub decl_file: Option<FileId>,
     /// The line of its declaration, 0 when unknown.
     pub decl_line: u32,
+    /// The type of what it returns, if it returns something.
+    pub result: Option<TypeId>,
+    /// What may be passed beyond the parameters that have names.
+    pub more: MoreArguments,
     /// What its variables at fixed offsets are measured from.
     pub frame_base: Location,
     /// The calls in it that the debug information describes.

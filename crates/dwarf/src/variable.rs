@@ -90,6 +90,15 @@ pub struct LocationEntry {
     pub ops: Result<Arc<[Op]>, Arc<str>>,
 }
 
+/// Where a variable is for a range of addresses, as the file has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenEntry {
+    /// The addresses it holds at; none for an expression that holds wherever the variable is in scope.
+    pub range: Option<(u64, u64)>,
+    /// The bytes of the expression.
+    pub bytes: Vec<u8>,
+}
+
 impl Location {
     /// The expression that holds at `pc`. An empty entry counts at the entry address of the function only, as in gdb.
     pub fn at(&self, pc: u64, function_entry: u64) -> Option<Result<&Arc<[Op]>, &Arc<str>>> {

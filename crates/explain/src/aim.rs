@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trueline_ctree::PreprocessError;
 use trueline_generate::Filter;
-use trueline_model::{Answer, Interesting, Language, Program, SeamError};
-use trueline_reduce::{Builtin, Demand, External, ExternalTool, Lines, ReduceError, ReduceProgress, Reduced, Watch};
+use trueline_model::{Interesting, Language, Program, SeamError, StillShows};
+use trueline_reduce::{Builtin, Demand, External, ExternalTool, LineReducer, ReduceError, ReduceProgress, Reduced, Watch};
 use trueline_toolchain::{ToolKind, find_tool};
 use trueline_triage::Setting;
 
@@ -60,9 +60,9 @@ pub struct Aim {
 }
 
 impl Interesting for Aim {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         let shows = shows_expected(candidate.clone(), &self.looking, &self.setting, &self.kind, self.pass.as_deref());
-        shows.map(|yes| if yes { Answer::Yes } else { Answer::No }).map_err(|e| SeamError(e.to_string()))
+        shows.map(|yes| if yes { StillShows::Yes } else { StillShows::No }).map_err(|e| SeamError(e.to_string()))
     }
 }
 
@@ -92,7 +92,7 @@ pub fn shrink(program: &Program, aim: &Aim, tool: Option<Reducer>, time: Duratio
     // On the C tree a step takes out whole statements; of other languages there are lines and braces.
     let own = |watch: &Watch<'_>| match program.language {
         Language::C => Builtin { interesting: aim, validity: &strict, quick: &quick, watch }.reduce(program),
-        Language::Cpp | Language::Rust => Lines { interesting: aim, validity: &strict, watch }.reduce(program),
+        Language::Cpp | Language::Rust => LineReducer { interesting: aim, validity: &strict, watch }.reduce(program),
     };
     if tool == Reducer::Builtin {
         return own(watch);

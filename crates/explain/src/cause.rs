@@ -2,8 +2,8 @@
 //! no update was watched, the shape of the wrong debug information. No name or number of the program's is part of it.
 
 use crate::error::ExplainError;
-use crate::explainer::{Explained, Explainer, FindingCase, Stage};
-use crate::judge::{Judge, Looking};
+use crate::explainer::{ExplainStage, Explained, Explainer, FindingCase};
+use crate::judge::{BuildJudge, Looking};
 use crate::update::{Update, WrongUpdate};
 use crate::versions::Versions;
 use trueline_model::{Fault, PassRole, Verdict};
@@ -14,8 +14,8 @@ pub fn explain_one(case: FindingCase, mut looking: Looking) -> Result<Explained,
     if let Fault::Violation(violation) = &case.fault {
         looking.seek(violation.invariant());
     }
-    let judge = Judge::new(case.program.clone(), &looking)?;
-    let (known, nothing) = (KnownBugs::default(), |_: Stage| {});
+    let judge = BuildJudge::new(case.program.clone(), &looking)?;
+    let (known, nothing) = (KnownBugs::default(), |_: ExplainStage| {});
     Explainer { looking, versions: &Versions::None, known: &known, readers: None, progress: &nothing }.explain(&judge, case)
 }
 

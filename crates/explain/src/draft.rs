@@ -3,9 +3,9 @@
 use crate::aim::{Aim, demand_of, self_contained, shrink};
 use crate::error::ExplainError;
 use crate::expectation::faults_of;
-use crate::explainer::{Explained, Explainer, FindingCase, Stage};
+use crate::explainer::{ExplainStage, Explained, Explainer, FindingCase};
 use crate::isolation;
-use crate::judge::Judge;
+use crate::judge::BuildJudge;
 use crate::update::Update;
 use crate::versions::Versions;
 use std::ops::ControlFlow;
@@ -100,12 +100,12 @@ impl Explainer<'_> {
         let aim = Aim { looking: self.looking.clone(), setting: setting.clone(), kind: kind.to_owned(), pass: pass.map(str::to_owned) };
         let started = Instant::now();
         let watch = |progress: &ReduceProgress<'_>| {
-            (self.progress)(Stage::Reducing { lines: progress.lines, from: progress.from });
+            (self.progress)(ExplainStage::Reducing { lines: progress.lines, from: progress.from });
             if started.elapsed() > time { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let reduced = shrink(&whole, &aim, None, time, &watch).map_err(|source| ExplainError::Reduce { name: name.to_owned(), source })?;
         let program = Program { source: reduced.text.clone(), ..whole };
-        let judge = Judge::new(program.clone(), &self.looking)?;
+        let judge = BuildJudge::new(program.clone(), &self.looking)?;
         let faults = faults_of(program.clone(), &self.looking, setting)?;
         let Some(fault) = faults.into_iter().find(|f| f.kind() == kind) else { return Ok(None) };
         let case = FindingCase { id: finding.case.id, program, compiler: finding.case.compiler.clone(), opt: finding.case.opt, fault };

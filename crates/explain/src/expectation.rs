@@ -1,7 +1,7 @@
 //! What a program shows in one build: the question that reducers and the start of every explanation ask.
 
 use crate::error::ExplainError;
-use crate::judge::{FaultProbe, Judge, Looking, Shown, Sought};
+use crate::judge::{BuildJudge, FaultProbe, Looking, ShownBuild, Sought};
 use trueline_model::{Fault, Invariant, Program};
 use trueline_triage::{CachedProbe, Presence, Setting, confirm};
 
@@ -13,14 +13,14 @@ pub fn shows_expected(
     kind: &str,
     pass: Option<&str>,
 ) -> Result<bool, ExplainError> {
-    let judge = Judge::new(program, looking)?;
+    let judge = BuildJudge::new(program, looking)?;
     let judged = judge.judge(setting, &[])?;
     let sought: Vec<Sought> = match (&judged.shown, kind.parse::<Invariant>()) {
-        (Shown::Violations(all), Ok(invariant)) => {
+        (ShownBuild::Violations(all), Ok(invariant)) => {
             let those = all.iter().filter(|v| v.invariant() == invariant);
             those.map(|v| Sought(Fault::Violation(v.clone()))).collect()
         }
-        (Shown::Other(fault), _) if fault.kind() == kind => vec![Sought(fault.clone())],
+        (ShownBuild::Other(fault), _) if fault.kind() == kind => vec![Sought(fault.clone())],
         _ => Vec::new(),
     };
     for sought in sought {
@@ -38,12 +38,12 @@ pub fn shows_expected(
 
 /// The faults of a program in one build.
 pub fn faults_of(program: Program, looking: &Looking, setting: &Setting) -> Result<Vec<Fault>, ExplainError> {
-    let judge = Judge::new(program, looking)?;
+    let judge = BuildJudge::new(program, looking)?;
     let judged = judge.judge(setting, &[])?;
     match &judged.shown {
-        Shown::Violations(all) => Ok(all.iter().cloned().map(Fault::Violation).collect()),
-        Shown::Other(fault) => Ok(vec![fault.clone()]),
-        Shown::Unjudged(reason) => {
+        ShownBuild::Violations(all) => Ok(all.iter().cloned().map(Fault::Violation).collect()),
+        ShownBuild::Other(fault) => Ok(vec![fault.clone()]),
+        ShownBuild::Unjudged(reason) => {
             Err(ExplainError::Unjudged { compiler: setting.compiler.id.to_string(), opt: setting.opt, reason: reason.clone() })
         }
     }
@@ -57,12 +57,12 @@ pub fn pass_of(
     kind: &str,
     fault: Option<&Fault>,
 ) -> Result<Option<String>, ExplainError> {
-    let judge = Judge::new(program, looking)?;
+    let judge = BuildJudge::new(program, looking)?;
     let judged = judge.judge(setting, &[])?;
     let fault = match &judged.shown {
         shown if fault.is_some_and(|f| Sought(f.clone()).presence(shown) == Presence::Present) => fault.cloned(),
-        Shown::Violations(all) => all.iter().find(|v| v.invariant().name() == kind).cloned().map(Fault::Violation),
-        Shown::Other(fault) if fault.kind() == kind => Some(fault.clone()),
+        ShownBuild::Violations(all) => all.iter().find(|v| v.invariant().name() == kind).cloned().map(Fault::Violation),
+        ShownBuild::Other(fault) if fault.kind() == kind => Some(fault.clone()),
         _ => None,
     };
     let absent = || ExplainError::Absent { compiler: setting.compiler.id.to_string(), opt: setting.opt, kind: kind.to_owned() };

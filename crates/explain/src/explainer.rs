@@ -1,8 +1,8 @@
 //! From a finding to its explanation.
 
 use crate::error::ExplainError;
-use crate::judge::{FaultProbe, Judge, Looking, Sought};
-use crate::readers::{Question, Readers, verdict};
+use crate::judge::{BuildJudge, FaultProbe, Looking, Sought};
+use crate::readers::{ReaderQuestion, Readers, verdict};
 use crate::update::{self, Update};
 use crate::versions::Versions;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -86,7 +86,7 @@ impl Explained {
 
 /// How far the work is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum ExplainStage {
     /// Findings are being explained.
     Explained {
         /// How many are.
@@ -114,7 +114,7 @@ pub struct Explainer<'a> {
     /// Who is asked whose fault it is; nobody where the user wants nobody asked.
     pub readers: Option<&'a Readers>,
     /// Told how far the work is; may be called from several threads.
-    pub progress: &'a (dyn Fn(Stage) + Sync),
+    pub progress: &'a (dyn Fn(ExplainStage) + Sync),
 }
 
 impl Explainer<'_> {
@@ -134,11 +134,11 @@ impl Explainer<'_> {
         let explained: Vec<Vec<Explained>> = groups
             .into_par_iter()
             .map(|group| {
-                let judge = Judge::new(group[0].program.clone(), &self.looking)?;
+                let judge = BuildJudge::new(group[0].program.clone(), &self.looking)?;
                 let explain = |case| {
                     let explained = self.explain(&judge, case);
                     let n = done.fetch_add(1, Ordering::Relaxed) + 1;
-                    (self.progress)(Stage::Explained { done: n, total });
+                    (self.progress)(ExplainStage::Explained { done: n, total });
                     explained
                 };
                 group.into_iter().map(explain).collect::<Result<Vec<_>, ExplainError>>()
@@ -149,7 +149,7 @@ impl Explainer<'_> {
         Ok(explained)
     }
 
-    pub(crate) fn explain(&self, judge: &Judge, case: FindingCase) -> Result<Explained, ExplainError> {
+    pub(crate) fn explain(&self, judge: &BuildJudge, case: FindingCase) -> Result<Explained, ExplainError> {
         let setting = Setting { compiler: case.compiler.clone(), opt: case.opt };
         let sought = Sought(case.fault.clone());
         let steadiness = steadiness(judge, &setting, &sought)?;
@@ -197,7 +197,7 @@ impl Explainer<'_> {
 }
 
 /// Looks twice, and five times when the two looks differ or see nothing.
-fn steadiness(judge: &Judge, setting: &Setting, sought: &Sought) -> Result<Steadiness, ExplainError> {
+fn steadiness(judge: &BuildJudge, setting: &Setting, sought: &Sought) -> Result<Steadiness, ExplainError> {
     let look = |anew: bool| -> Result<bool, ExplainError> {
         let shown = if anew { judge.judge_anew(setting, &[])?.shown } else { judge.judge(setting, &[])?.shown.clone() };
         Ok(sought.presence(&shown) == Presence::Present)
@@ -217,7 +217,7 @@ fn steadiness(judge: &Judge, setting: &Setting, sought: &Sought) -> Result<Stead
 fn ask_readers(readers: &Readers, reference: &Reference, run: &CheckRun, program: &Program, violation: &Violation) -> Vec<Reading> {
     let of_program = readers.of_program(reference);
     // One finding is explained at a time, and no habit stands for an answer about it.
-    let question = Question { violation, class: String::new() };
+    let question = ReaderQuestion { violation, class: String::new() };
     of_program.of_build(run, &program.name, vec![question]).step_through(0)
 }
 

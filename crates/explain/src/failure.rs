@@ -4,8 +4,8 @@ use crate::error::ExplainError;
 use crate::judge::patience_for_changes;
 use trueline_check::{CheckOptions, Checker};
 use trueline_generate::Filter;
-use trueline_isolate::{Failure, FailureError, FailureJudge, FailureKind, Setting, diagnose_telling};
-use trueline_model::{Answer, Interesting, Invariant, OptLevel, Program, SeamError, Validity, Violation};
+use trueline_isolate::{FailureError, FailureJudge, FailureKind, ProgramSetting, SeenFailure, diagnose_telling};
+use trueline_model::{Interesting, Invariant, OptLevel, Program, SeamError, StillShows, Validity, Violation};
 use trueline_toolchain::{Compiler, Limits, cpu_time, installed_compilers};
 
 /// What is being looked into.
@@ -15,7 +15,7 @@ pub struct FailingCase {
     /// One line for people.
     pub message: String,
     /// How it is built to fail.
-    pub setting: Setting,
+    pub setting: ProgramSetting,
     /// Whether the compiler crashes.
     pub crash: bool,
     /// Whether mutations must leave alone what is printed.
@@ -60,7 +60,7 @@ impl Soundness {
 /// A judge that can also judge the program under further flags.
 pub trait SwitchJudge: Interesting {
     /// Judges a program that is compiled with these flags, too.
-    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError>;
+    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<StillShows, SeamError>;
 
     /// The levels at which the program passes.
     fn passing_levels(&self, program: &Program) -> Result<Vec<OptLevel>, SeamError>;
@@ -70,7 +70,7 @@ pub trait SwitchJudge: Interesting {
 }
 
 impl SwitchJudge for FailureJudge {
-    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
+    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<StillShows, SeamError> {
         self.judge_with(program, extra)
     }
 
@@ -122,7 +122,7 @@ pub fn find_case(search: &FailureSearch<'_>, program: &Program, compiler: &Compi
     }
 }
 
-fn program_case(failure: Failure, program: Program) -> Result<FailingCase, ExplainError> {
+fn program_case(failure: SeenFailure, program: Program) -> Result<FailingCase, ExplainError> {
     let soundness = if failure.kind == FailureKind::WrongCode { Soundness::of_run(&program)? } else { Soundness::Irrelevant };
     let kind = match failure.kind {
         FailureKind::Crash => "crash",
@@ -144,7 +144,7 @@ fn program_case(failure: Failure, program: Program) -> Result<FailingCase, Expla
 /// Judges by `trueline check`: still failing means that some violation of the same kind remains.
 struct DebugJudge {
     checker: Checker,
-    setting: Setting,
+    setting: ProgramSetting,
     invariant: Invariant,
 }
 
@@ -162,17 +162,17 @@ impl DebugJudge {
 }
 
 impl Interesting for DebugJudge {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         self.judge_flags(candidate, &[])
     }
 }
 
 impl SwitchJudge for DebugJudge {
-    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
+    fn judge_flags(&self, program: &Program, extra: &[String]) -> Result<StillShows, SeamError> {
         Ok(match self.violations(program, extra)? {
-            None => Answer::Unjudged,
-            Some(found) if found.contains(&self.invariant) => Answer::Yes,
-            Some(_) => Answer::No,
+            None => StillShows::Unjudged,
+            Some(found) if found.contains(&self.invariant) => StillShows::Yes,
+            Some(_) => StillShows::No,
         })
     }
 
@@ -182,7 +182,7 @@ impl SwitchJudge for DebugJudge {
     }
 
     fn passes(&self, program: &Program) -> Result<bool, SeamError> {
-        Ok(self.judge_flags(program, &[])? == Answer::No)
+        Ok(self.judge_flags(program, &[])? == StillShows::No)
     }
 }
 
@@ -208,7 +208,7 @@ fn debug_case(
         if let Some(violation) = run.violations.first() {
             let mut flags = vec!["-g".to_owned()];
             flags.extend(search.cflags.iter().cloned());
-            let setting = Setting { compiler: compiler.clone(), opt, flags };
+            let setting = ProgramSetting { compiler: compiler.clone(), opt, flags };
             let message = format!("{} violation at {}:{} ({opt})", violation.invariant(), program.name, violation.line);
             let judge = DebugJudge { checker: for_mutants, setting: setting.clone(), invariant: violation.invariant() };
             return Ok(FailingCase {

@@ -1,6 +1,6 @@
 //! Looking for one program's faults in builds of it: what `triage` and `reduce` ask over and over.
 //!
-//! A [`Judge`] builds, traces and judges, and remembers every build, so that ten violations of one program
+//! A [`BuildJudge`] builds, traces and judges, and remembers every build, so that ten violations of one program
 //! share their compilations. A [`Sought`] fault turns it into the probe of a search.
 
 use crate::error::ExplainError;
@@ -19,7 +19,7 @@ const LIMIT: u64 = 20;
 
 /// What one build showed.
 #[derive(Clone, Debug)]
-pub enum Shown {
+pub enum ShownBuild {
     /// It was traced; these invariants are broken.
     Violations(Vec<Violation>),
     /// The compiler crashed, or hung, or the program does something else: as a fault.
@@ -29,9 +29,9 @@ pub enum Shown {
 }
 
 /// One judged build.
-pub struct Judged {
+pub struct JudgedLevel {
     /// What it showed.
-    pub shown: Shown,
+    pub shown: ShownBuild,
     /// The command, with bare file names.
     pub command: String,
     /// The compiler's standard error.
@@ -53,12 +53,12 @@ enum Depth {
 }
 
 /// Builds and judges one program.
-pub struct Judge {
+pub struct BuildJudge {
     program: Program,
     checker: Checker,
     references: Mutex<HashMap<PathBuf, Arc<Result<Reference, String>>>>,
     behaviours: Mutex<HashMap<PathBuf, Result<Behaviour, String>>>,
-    judged: Mutex<HashMap<Key, Arc<Judged>>>,
+    judged: Mutex<HashMap<Key, Arc<JudgedLevel>>>,
 }
 
 /// How a judge looks.
@@ -100,7 +100,7 @@ impl Looking {
 
     /// The same for what is made of `program`.
     pub fn at_changes_of(&self, program: &Program, compiler: &Compiler) -> Result<Self, ExplainError> {
-        let judge = Judge::new(program.clone(), self)?;
+        let judge = BuildJudge::new(program.clone(), self)?;
         let started = cpu_time();
         let _ = judge.reference(compiler);
         Ok(Self { patience: patience_for_changes(cpu_time() - started, self.patience), ..self.clone() })
@@ -120,7 +120,7 @@ pub fn check_options(looking: &Looking) -> CheckOptions {
     }
 }
 
-impl Judge {
+impl BuildJudge {
     /// A judge of one program.
     pub fn new(program: Program, looking: &Looking) -> Result<Self, ExplainError> {
         let checker = Checker::new(check_options(looking))?;
@@ -142,11 +142,11 @@ impl Judge {
     }
 
     /// Builds, traces and judges, or remembers.
-    pub fn judge(&self, setting: &Setting, flags: &[String]) -> Result<Arc<Judged>, ProbeError> {
+    pub fn judge(&self, setting: &Setting, flags: &[String]) -> Result<Arc<JudgedLevel>, ProbeError> {
         self.judge_to(Depth::Trace, setting, flags)
     }
 
-    fn judge_to(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Arc<Judged>, ProbeError> {
+    fn judge_to(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Arc<JudgedLevel>, ProbeError> {
         let key = (setting.compiler.id.path.clone(), setting.opt, flags.to_vec(), depth);
         if let Some(known) = self.judged.lock().get(&key) {
             return Ok(Arc::clone(known));
@@ -157,11 +157,11 @@ impl Judge {
     }
 
     /// Builds and judges, whatever is remembered.
-    pub fn judge_anew(&self, setting: &Setting, flags: &[String]) -> Result<Judged, ProbeError> {
+    pub fn judge_anew(&self, setting: &Setting, flags: &[String]) -> Result<JudgedLevel, ProbeError> {
         self.build_and_look(Depth::Trace, setting, flags)
     }
 
-    fn build_and_look(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<Judged, ProbeError> {
+    fn build_and_look(&self, depth: Depth, setting: &Setting, flags: &[String]) -> Result<JudgedLevel, ProbeError> {
         let failed = |what: &str, error: std::io::Error| ProbeError(format!("{what}: {error}"));
         let scratch = Scratch::new().map_err(|e| failed("no temporary directory", e))?;
         let source = scratch.write(&self.program.name, &self.program.source).map_err(|e| failed("cannot write the program", e))?;
@@ -184,34 +184,34 @@ impl Judge {
                     _ => String::new(),
                 };
                 let shown = match shown(Err(CheckError::of_build(error, setting.opt)))? {
-                    Shown::Other(Fault::Crash { message }) => {
-                        Shown::Other(Fault::Crash { message: message.replace(&format!("{}/", scratch.path().display()), "") })
+                    ShownBuild::Other(Fault::Crash { message }) => {
+                        ShownBuild::Other(Fault::Crash { message: message.replace(&format!("{}/", scratch.path().display()), "") })
                     }
                     other => other,
                 };
-                return Ok(Judged { shown, command, log });
+                return Ok(JudgedLevel { shown, command, log });
             }
         };
         let shown = match depth {
-            Depth::Compile => Shown::Violations(Vec::new()),
+            Depth::Compile => ShownBuild::Violations(Vec::new()),
             Depth::Run => self.run(setting, &build.binary)?,
             Depth::Trace => match &*self.reference(&setting.compiler) {
                 Ok(reference) => shown(self.checker.check_build(reference, &build.binary, setting.opt).map(|run| run.violations))?,
                 // What cannot be traced may still be miscompiled.
                 Err(reason) => match self.run(setting, &build.binary)? {
-                    Shown::Violations(_) => Shown::Unjudged(format!("at -O0: {reason}")),
+                    ShownBuild::Violations(_) => ShownBuild::Unjudged(format!("at -O0: {reason}")),
                     other => other,
                 },
             },
         };
         // The binary goes with the scratch directory; whoever asks other readers builds it again.
-        Ok(Judged { shown, command, log: build.log })
+        Ok(JudgedLevel { shown, command, log: build.log })
     }
 
-    fn run(&self, setting: &Setting, binary: &Path) -> Result<Shown, ProbeError> {
+    fn run(&self, setting: &Setting, binary: &Path) -> Result<ShownBuild, ProbeError> {
         match self.behaviour(&setting.compiler) {
             Ok(expected) => shown(self.checker.check_behaviour(&expected, binary, setting.opt).map(|()| Vec::new())),
-            Err(reason) => Ok(Shown::Unjudged(format!("at -O0: {reason}"))),
+            Err(reason) => Ok(ShownBuild::Unjudged(format!("at -O0: {reason}"))),
         }
     }
 
@@ -224,17 +224,17 @@ impl Judge {
 }
 
 /// What a check says about a build; trouble with tools is no answer.
-pub(crate) fn shown(result: Result<Vec<Violation>, CheckError>) -> Result<Shown, ProbeError> {
+pub(crate) fn shown(result: Result<Vec<Violation>, CheckError>) -> Result<ShownBuild, ProbeError> {
     let error = match result {
-        Ok(violations) => return Ok(Shown::Violations(violations)),
+        Ok(violations) => return Ok(ShownBuild::Violations(violations)),
         Err(error) => error,
     };
     match (error.fault(), error) {
-        (Some(fault), _) => Ok(Shown::Other(fault)),
+        (Some(fault), _) => Ok(ShownBuild::Other(fault)),
         (None, error @ (CheckError::Tool(_) | CheckError::Io { .. } | CheckError::Build(BuildError::Job(_)))) => {
             Err(ProbeError(error.to_string()))
         }
-        (None, error) => Ok(Shown::Unjudged(error.to_string())),
+        (None, error) => Ok(ShownBuild::Unjudged(error.to_string())),
     }
 }
 
@@ -252,26 +252,26 @@ impl Sought {
     }
 
     /// Whether a build shows it.
-    pub fn presence(&self, shown: &Shown) -> Presence {
+    pub fn presence(&self, shown: &ShownBuild) -> Presence {
         let said = |yes: bool| if yes { Presence::Present } else { Presence::Absent };
         match (&self.0, shown) {
             (Fault::Explosion { .. }, _) => {
                 Presence::Unjudged("what a build costs is told by comparing levels, which this search does not do".to_owned())
             }
-            (_, Shown::Unjudged(reason)) => Presence::Unjudged(reason.clone()),
-            (Fault::Violation(sought), Shown::Violations(all)) => said(all.iter().any(|v| v.same_as(sought))),
-            (Fault::Crash { message }, Shown::Other(Fault::Crash { message: other })) => {
+            (_, ShownBuild::Unjudged(reason)) => Presence::Unjudged(reason.clone()),
+            (Fault::Violation(sought), ShownBuild::Violations(all)) => said(all.iter().any(|v| v.same_as(sought))),
+            (Fault::Crash { message }, ShownBuild::Other(Fault::Crash { message: other })) => {
                 if crash_key(message) == crash_key(other) {
                     Presence::Present
                 } else {
                     Presence::Unjudged(other.clone())
                 }
             }
-            (Fault::Hang { .. }, Shown::Other(Fault::Hang { .. })) => Presence::Present,
-            (Fault::WrongCode { .. }, Shown::Other(Fault::WrongCode { .. })) => Presence::Present,
+            (Fault::Hang { .. }, ShownBuild::Other(Fault::Hang { .. })) => Presence::Present,
+            (Fault::WrongCode { .. }, ShownBuild::Other(Fault::WrongCode { .. })) => Presence::Present,
             // Looked for a crash, a hang or wrong code, and the build is in order.
-            (_, Shown::Violations(_)) => Presence::Absent,
-            (_, Shown::Other(fault)) => Presence::Unjudged(fault.kind().to_owned()),
+            (_, ShownBuild::Violations(_)) => Presence::Absent,
+            (_, ShownBuild::Other(fault)) => Presence::Unjudged(fault.kind().to_owned()),
         }
     }
 }
@@ -279,7 +279,7 @@ impl Sought {
 /// The probe of a search for one fault.
 pub struct FaultProbe<'a> {
     /// Builds and judges.
-    pub judge: &'a Judge,
+    pub judge: &'a BuildJudge,
     /// What is looked for.
     pub sought: Sought,
 }
@@ -326,7 +326,7 @@ mod tests {
         let looking = Looking::new(EngineKind::Native, Policy::Gdb);
         let hurried = looking.at_changes_of(&program("int main(void) { return 0; }\n"), &compiler).unwrap();
         assert!(hurried.patience < looking.patience, "{:?}", hurried.patience);
-        let endless = Judge::new(program("int main(void) { for (volatile int i = 0;; i = 1); }\n"), &hurried).unwrap();
+        let endless = BuildJudge::new(program("int main(void) { for (volatile int i = 0;; i = 1); }\n"), &hurried).unwrap();
         assert!(endless.reference(&compiler).is_err());
         assert!(endless.behaviour(&compiler).is_err());
     }

@@ -1,7 +1,7 @@
 //! A pair of binaries that somebody built: what can be known of its findings without a compiler. The readers say whose fault
 //! each is, and the debug information shows what is wrong. No pass is searched, since nothing can be built again.
 
-use crate::readers::{Question, Readers};
+use crate::readers::{ReaderQuestion, Readers};
 use std::collections::BTreeMap;
 use trueline_check::{CheckRun, Reference};
 use trueline_model::{Reading, Verdict, Violation};
@@ -24,7 +24,7 @@ pub struct PairFinding {
 pub fn explain_pair(readers: Option<&Readers>, reference: &Reference, run: &CheckRun, violations: Vec<Violation>) -> Vec<PairFinding> {
     let mut answers = match readers {
         Some(readers) => {
-            let questions = violations.iter().map(|violation| Question { violation, class: String::new() }).collect();
+            let questions = violations.iter().map(|violation| ReaderQuestion { violation, class: String::new() }).collect();
             readings_of(readers, reference, run, questions)
         }
         None => violations.iter().map(|_| Vec::new()).collect(),
@@ -42,15 +42,15 @@ pub fn explain_pair(readers: Option<&Readers>, reference: &Reference, run: &Chec
 }
 
 /// What every reader says of each violation of a pair, which may be in several files.
-pub fn readings_of(readers: &Readers, reference: &Reference, run: &CheckRun, questions: Vec<Question<'_>>) -> Vec<Vec<Reading>> {
+pub fn readings_of(readers: &Readers, reference: &Reference, run: &CheckRun, questions: Vec<ReaderQuestion<'_>>) -> Vec<Vec<Reading>> {
     let mut answers: Vec<Vec<Reading>> = questions.iter().map(|_| Vec::new()).collect();
     let of_program = readers.of_program(reference);
-    let mut files: BTreeMap<String, Vec<(usize, Question<'_>)>> = BTreeMap::new();
+    let mut files: BTreeMap<String, Vec<(usize, ReaderQuestion<'_>)>> = BTreeMap::new();
     for (index, question) in questions.into_iter().enumerate() {
         files.entry(question.violation.file.base().to_owned()).or_default().push((index, question));
     }
     for (file, members) in files {
-        let (places, questions): (Vec<usize>, Vec<Question<'_>>) = members.into_iter().unzip();
+        let (places, questions): (Vec<usize>, Vec<ReaderQuestion<'_>>) = members.into_iter().unzip();
         let of_build = of_program.of_build(run, &file, questions);
         for (at, place) in places.into_iter().enumerate() {
             answers[place] = of_build.at_the_spot(at);

@@ -12,7 +12,7 @@ use crate::project_functions::Functions;
 use parking_lot::Mutex;
 use trueline_check::{CheckOptions, Checker, Reference, Repeat};
 use trueline_model::{EngineKind, Fault, Policy, Violation};
-use trueline_project::{Mixed, Mixer, Mixing, ObjectPath, Rest, find_guilty, merge};
+use trueline_project::{Mixed, Mixing, MixtureMaker, ObjectPath, Rest, find_guilty, merge};
 use trueline_toolchain::Compiler;
 use trueline_trace::Focus;
 use trueline_triage::{Attribution, CachedProbe, Presence, Probe, ProbeError, Probed, Setting, attribute};
@@ -20,7 +20,7 @@ use trueline_triage::{Attribution, CachedProbe, Presence, Probe, ProbeError, Pro
 /// Explains findings of one run of a project.
 pub struct ProjectExplainer<'a> {
     /// The two builds.
-    pub mixer: Mixer<'a>,
+    pub mixer: MixtureMaker<'a>,
     /// How the run is checked.
     pub options: CheckOptions,
     /// Compiler and level of the optimized build.
@@ -73,7 +73,7 @@ impl ProjectExplainer<'_> {
 
     /// How one finding is looked for: in its function alone, which lets the rest of the run go at full speed, if it shows
     /// there; else in the whole run.
-    fn question(&self, violation: &Violation) -> Result<Asked, ExplainError> {
+    fn question(&self, violation: &Violation) -> Result<AskedFinding, ExplainError> {
         let whole = CheckOptions { invariants: vec![violation.invariant()], repeat: Repeat::Once, ..self.options.clone() };
         let function = glob::Pattern::new(&glob::Pattern::escape(&violation.function)).ok();
         let may_focus = whole.engine == EngineKind::Native && whole.policy != Policy::Lldb;
@@ -89,11 +89,11 @@ impl ProjectExplainer<'_> {
         self.asked(whole, violation)
     }
 
-    fn asked(&self, options: CheckOptions, violation: &Violation) -> Result<Asked, ExplainError> {
+    fn asked(&self, options: CheckOptions, violation: &Violation) -> Result<AskedFinding, ExplainError> {
         let checker = Checker::new(options)?;
         let run = self.mixer.run();
         let reference = checker.reference_pair(&run.program_in(self.mixer.reference())?, &run.args)?;
-        Ok(Asked { checker, reference, sought: Sought(Fault::Violation(violation.clone())) })
+        Ok(AskedFinding { checker, reference, sought: Sought(Fault::Violation(violation.clone())) })
     }
 
     /// The finding in one file that is made of the project's units, with the same pass behind it; the reason where there is
@@ -173,13 +173,13 @@ fn likeness(fault: &Fault, violation: &Violation) -> Option<usize> {
 }
 
 /// A finding with those who look for it.
-pub(crate) struct Asked {
+pub(crate) struct AskedFinding {
     checker: Checker,
     reference: Reference,
     sought: Sought,
 }
 
-impl Asked {
+impl AskedFinding {
     pub(crate) fn presence(&self, mixed: &Mixed, explainer: &ProjectExplainer<'_>) -> Result<Presence, ExplainError> {
         self.presence_in(&mixed.program, explainer)
     }
@@ -193,7 +193,7 @@ impl Asked {
 /// Compiles one object with further flags, links it to the others at -O0, and looks.
 struct ObjectProbe<'a> {
     explainer: &'a ProjectExplainer<'a>,
-    question: &'a Asked,
+    question: &'a AskedFinding,
     object: &'a ObjectPath,
     /// Mixtures stand in one place, and runs of a project share the directory that they write in.
     alone: Mutex<()>,

@@ -4,7 +4,7 @@
 //! is not inlined either, so that a finding in inlined code needs both functions, and both are named.
 
 use crate::error::ExplainError;
-use crate::project::{Asked, ProjectExplainer};
+use crate::project::{AskedFinding, ProjectExplainer};
 use std::cell::Cell;
 use trueline_project::{ObjectPath, ProjectError, UnitFunction, UnitFunctions, find_guilty};
 use trueline_triage::Presence;
@@ -27,7 +27,7 @@ pub enum Functions {
 
 impl ProjectExplainer<'_> {
     /// Searches the functions of an object's unit.
-    pub(crate) fn guilty_functions(&self, question: &Asked, object: &ObjectPath) -> Result<Functions, ExplainError> {
+    pub(crate) fn guilty_functions(&self, question: &AskedFinding, object: &ObjectPath) -> Result<Functions, ExplainError> {
         let unknown = |reason: &str| Ok(Functions::Unknown(reason.to_owned()));
         let unit = match self.mixer.functions_of(object) {
             Ok(Some(unit)) => unit,
@@ -38,7 +38,7 @@ impl ProjectExplainer<'_> {
         if all.is_empty() {
             return unknown("no function of the project was found in the unit");
         }
-        let search = Search { explainer: self, question, object, unit: &unit, compilations: Cell::new(0) };
+        let search = FunctionSearch { explainer: self, question, object, unit: &unit, compilations: Cell::new(0) };
         if !search.shows(all)? {
             return unknown("the finding does not show when the unit is preprocessed before it is compiled");
         }
@@ -51,15 +51,15 @@ impl ProjectExplainer<'_> {
     }
 }
 
-struct Search<'a> {
+struct FunctionSearch<'a> {
     explainer: &'a ProjectExplainer<'a>,
-    question: &'a Asked,
+    question: &'a AskedFinding,
     object: &'a ObjectPath,
     unit: &'a UnitFunctions,
     compilations: Cell<usize>,
 }
 
-impl Search<'_> {
+impl FunctionSearch<'_> {
     /// Whether the finding shows with only these functions optimized. What does not compile or run does not show it.
     fn shows(&self, kept: &[UnitFunction]) -> Result<bool, ExplainError> {
         let explainer = self.explainer;

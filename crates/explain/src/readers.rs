@@ -13,7 +13,7 @@ use trueline_model::{Debugger, EngineKind, Invariant, Policy, Reader, Reading, V
 pub use trueline_triage::verdict;
 
 /// A violation of a build that readers are asked about.
-pub struct Question<'v> {
+pub struct ReaderQuestion<'v> {
     /// What is complained of.
     pub violation: &'v Violation,
     /// Its class; a debugger that always answered alike about a class is not asked every time. Where it is empty everybody is
@@ -117,7 +117,7 @@ pub struct ProgramReaders<'r> {
 
 impl<'r> ProgramReaders<'r> {
     /// The readers of one build, and what they are to be asked.
-    pub fn of_build<'b>(&'b self, run: &'b CheckRun, user_file: &'b String, questions: Vec<Question<'b>>) -> BuildReaders<'b, 'r> {
+    pub fn of_build<'b>(&'b self, run: &'b CheckRun, user_file: &'b String, questions: Vec<ReaderQuestion<'b>>) -> BuildReaders<'b, 'r> {
         let (spot, natives, all) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         BuildReaders { program: self, run, user_file, questions, spot, natives, all }
     }
@@ -145,7 +145,7 @@ pub struct BuildReaders<'b, 'r> {
     program: &'b ProgramReaders<'r>,
     run: &'b CheckRun,
     user_file: &'b String,
-    questions: Vec<Question<'b>>,
+    questions: Vec<ReaderQuestion<'b>>,
     spot: OnceCell<Vec<Vec<Reading>>>,
     natives: OnceCell<Vec<Stepped>>,
     all: OnceCell<Vec<Stepped>>,
@@ -153,7 +153,7 @@ pub struct BuildReaders<'b, 'r> {
 
 impl<'b> BuildReaders<'b, '_> {
     /// What is asked.
-    pub fn questions(&self) -> &[Question<'b>] {
+    pub fn questions(&self) -> &[ReaderQuestion<'b>] {
         &self.questions
     }
 

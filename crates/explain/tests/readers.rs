@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use trueline_check::{CheckOptions, Checker};
-use trueline_explain::{Question, Readers, is_confirmed, verdict};
+use trueline_explain::{ReaderQuestion, Readers, is_confirmed, verdict};
 use trueline_model::{EngineKind, Invariant, Language, OptLevel, Origin, Policy, Program, Reader, Reading, Verdict};
 use trueline_toolchain::{ToolKind, find_compiler, find_tool};
 
@@ -26,7 +26,7 @@ fn answers(name: &str, cc: &str, opt: OptLevel, invariant: Invariant) -> Option<
     let violation = run.violations.first().unwrap_or_else(|| panic!("{name} shows no {invariant} violation with {cc}"));
     let readers = Readers::beside(&options);
     let of_program = readers.of_program(&reference);
-    let build = of_program.of_build(&run, &program.name, vec![Question { violation, class: "a class".to_owned() }]);
+    let build = of_program.of_build(&run, &program.name, vec![ReaderQuestion { violation, class: "a class".to_owned() }]);
     let found = [build.at_the_spot(0), build.step_through(0)];
     readers.dismiss();
     Some(found)

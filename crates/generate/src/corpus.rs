@@ -2,7 +2,7 @@
 //! their paths. A compiler's test suite works as it is; files that do not build alone are skipped by the
 //! hunt and counted.
 
-use crate::source::{Source, SourceError};
+use crate::source::{ProgramSource, SourceError};
 use std::path::{Path, PathBuf};
 use trueline_model::{Language, Origin, Program};
 
@@ -55,7 +55,7 @@ fn has_main(path: &Path) -> bool {
     }
 }
 
-impl Source for Corpus {
+impl ProgramSource for Corpus {
     fn name(&self) -> String {
         format!("corpus:{}", self.dir.display())
     }

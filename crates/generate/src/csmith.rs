@@ -1,7 +1,7 @@
 //! csmith, with its checksum runtime built once and without debug information: a debugger would
 //! otherwise spend ten thousand steps in the table that every program fills first.
 
-use crate::source::{Source, SourceError};
+use crate::source::{ProgramSource, SourceError};
 use std::path::{Path, PathBuf};
 use trueline_model::{Language, Origin, Program};
 use trueline_toolchain::{Limits, Tool, ToolKind, find_compiler, find_tool};
@@ -157,7 +157,7 @@ fn build_runtime(tool: &Tool, headers: &Path) -> Result<PathBuf, SourceError> {
     Ok(dir)
 }
 
-impl Source for Csmith {
+impl ProgramSource for Csmith {
     fn name(&self) -> String {
         match self.options {
             CsmithOptions::Bounded => "csmith".to_owned(),

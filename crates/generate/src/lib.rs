@@ -1,6 +1,6 @@
 //! Where programs come from, and which of them may be believed.
 //!
-//! One trait, [`Source`]: `weave` (ours, embedded), csmith, yarpgen, or a directory of files. The
+//! One trait, [`ProgramSource`]: `weave` (ours, embedded), csmith, yarpgen, or a directory of files. The
 //! validity filter, [`Filter`], drops programs whose behaviour the language does not define: their
 //! traces could differ by right.
 //!
@@ -16,5 +16,5 @@ mod yarpgen;
 pub use corpus::Corpus;
 pub use csmith::{Csmith, CsmithOptions};
 pub use filter::{Filter, Rejection, lints_of, sanitizers_for};
-pub use source::{Source, SourceError, SourceSpec, SwarmWeave, Weave, WideWeave};
+pub use source::{ProgramSource, SourceError, SourceSpec, SwarmWeave, Weave, WideWeave};
 pub use weave::{Dice, swarm_traits, weave, weave_swarm, weave_wide};

@@ -52,7 +52,7 @@ pub enum SourceError {
 }
 
 /// A place that programs come from, by number. The same number gives the same program.
-pub trait Source: Send + Sync {
+pub trait ProgramSource: Send + Sync {
     /// The name findings carry: `weave`, `csmith`, `corpus:DIR`…
     fn name(&self) -> String;
 
@@ -86,7 +86,7 @@ pub trait Source: Send + Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weave;
 
-impl Source for Weave {
+impl ProgramSource for Weave {
     fn name(&self) -> String {
         "weave".to_owned()
     }
@@ -108,7 +108,7 @@ impl Source for Weave {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WideWeave;
 
-impl Source for WideWeave {
+impl ProgramSource for WideWeave {
     fn name(&self) -> String {
         "weave:wide".to_owned()
     }
@@ -130,7 +130,7 @@ impl Source for WideWeave {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SwarmWeave;
 
-impl Source for SwarmWeave {
+impl ProgramSource for SwarmWeave {
     fn name(&self) -> String {
         "weave:swarm".to_owned()
     }
@@ -173,7 +173,7 @@ pub enum SourceSpec {
 
 impl SourceSpec {
     /// Makes the source ready for use.
-    pub fn open(&self) -> Result<Box<dyn Source>, SourceError> {
+    pub fn open(&self) -> Result<Box<dyn ProgramSource>, SourceError> {
         Ok(match self {
             Self::Weave => Box::new(Weave),
             Self::WideWeave => Box::new(WideWeave),

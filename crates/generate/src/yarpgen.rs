@@ -1,7 +1,7 @@
 //! yarpgen, where it is on PATH. It writes several files; they are joined into one, since a program here
 //! is one text.
 
-use crate::source::{Source, SourceError};
+use crate::source::{ProgramSource, SourceError};
 use trueline_model::{Language, Origin, Program};
 use trueline_toolchain::{Limits, Scratch, Tool, ToolKind, find_tool};
 
@@ -18,7 +18,7 @@ impl Yarpgen {
     }
 }
 
-impl Source for Yarpgen {
+impl ProgramSource for Yarpgen {
     fn name(&self) -> String {
         "yarpgen".to_owned()
     }

@@ -1,7 +1,7 @@
 //! The validity filter and the generators with real tools.
 
 use std::time::Duration;
-use trueline_generate::{Csmith, CsmithOptions, Filter, Rejection, Source};
+use trueline_generate::{Csmith, CsmithOptions, Filter, ProgramSource, Rejection};
 use trueline_model::{Language, Origin, Program};
 
 fn program(source: &str) -> Program {

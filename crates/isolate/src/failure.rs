@@ -1,10 +1,10 @@
 //! What failing means: the compiler crashes, hangs, or makes code that behaves differently from a
 //! reference (another level, another compiler). Debug-information failures are judged elsewhere.
 
-use crate::observe::{BuildBehaviour, Extent, RUN_SECONDS, SHORT_RUN, Setting, extent_of, observe, observe_within};
+use crate::observe::{BuildBehaviour, ProgramExtent, ProgramSetting, RUN_SECONDS, SHORT_RUN, extent_of, observe, observe_within};
 use crate::signature::crash_signature;
 use std::time::Duration;
-use trueline_model::{Answer, Interesting, OptLevel, Program, SeamError};
+use trueline_model::{Interesting, OptLevel, Program, SeamError, StillShows};
 use trueline_toolchain::{Compiler, Exit};
 
 /// The ways to fail that this crate can tell by itself.
@@ -20,13 +20,13 @@ pub enum FailureKind {
 
 /// A failure that was seen.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct SeenFailure {
     /// What kind of failure it is.
     pub kind: FailureKind,
     /// The compilation that fails, compiler and level.
-    pub failing: Setting,
+    pub failing: ProgramSetting,
     /// What it is compared with, for wrong code.
-    pub reference: Option<Setting>,
+    pub reference: Option<ProgramSetting>,
     /// One line that describes it.
     pub message: String,
     /// The levels at which it shows.
@@ -36,7 +36,7 @@ pub struct Failure {
     /// How much the program tells about its result.
     pub telling: Telling,
     /// How far the program is taken.
-    pub extent: Extent,
+    pub extent: ProgramExtent,
 }
 
 /// How much a program tells about what it computed.
@@ -95,8 +95,8 @@ pub fn diagnose(
     levels: &[OptLevel],
     flags: &[String],
     other: Option<&Compiler>,
-) -> Result<Failure, FailureError> {
-    let setting = |compiler: &Compiler, opt| Setting { compiler: compiler.clone(), opt, flags: flags.to_vec() };
+) -> Result<SeenFailure, FailureError> {
+    let setting = |compiler: &Compiler, opt| ProgramSetting { compiler: compiler.clone(), opt, flags: flags.to_vec() };
     let mut all: Vec<OptLevel> = levels.to_vec();
     if !all.contains(&OptLevel::O0) {
         all.push(OptLevel::O0);
@@ -110,7 +110,7 @@ pub fn diagnose(
         return Err(FailureError::Refused { program: name(), compiler: compiler.id.to_string(), message: message.clone() });
     }
     let second = match other {
-        Some(other) => Some((other, observe(program, &Setting { flags: Vec::new(), ..setting(other, OptLevel::O0) }, extent)?)),
+        Some(other) => Some((other, observe(program, &ProgramSetting { flags: Vec::new(), ..setting(other, OptLevel::O0) }, extent)?)),
         None => None,
     };
     for (kind, is) in [(FailureKind::Crash, is_crash as fn(&BuildBehaviour) -> bool), (FailureKind::Hang, is_hang)] {
@@ -120,7 +120,7 @@ pub fn diagnose(
         if seen.iter().all(|(_, b)| is(b)) && second.as_ref().is_some_and(|(_, b)| is(b)) {
             return Err(FailureError::FailsEverywhere { program: name(), compiler: compiler.id.to_string(), detail: message });
         }
-        return Ok(Failure {
+        return Ok(SeenFailure {
             kind,
             failing: setting(compiler, first),
             reference: None,
@@ -147,12 +147,12 @@ pub fn diagnose(
     };
     if let Some(&first) = wrong.first() {
         let reference = match &second {
-            Some((other, _)) if against_zero => Setting { flags: Vec::new(), ..setting(other, OptLevel::O0) },
+            Some((other, _)) if against_zero => ProgramSetting { flags: Vec::new(), ..setting(other, OptLevel::O0) },
             _ => setting(compiler, OptLevel::O0),
         };
         let message = describe(first, &format!("with {} {}", reference.compiler.id, reference.opt));
         let failing = setting(compiler, first);
-        return Ok(Failure {
+        return Ok(SeenFailure {
             kind: FailureKind::WrongCode,
             failing,
             reference: Some(reference),
@@ -168,9 +168,9 @@ pub fn diagnose(
         Some((other, b)) if b != *zero && matches!(b, BuildBehaviour::Ran { .. }) => {
             let first = levels.first().copied().unwrap_or(OptLevel::O2);
             let message = format!("{}; with {} {}", zero.describe(), other.id, b.describe());
-            let reference = Setting { flags: Vec::new(), ..setting(other, OptLevel::O0) };
+            let reference = ProgramSetting { flags: Vec::new(), ..setting(other, OptLevel::O0) };
             let failing = setting(compiler, first);
-            Ok(Failure {
+            Ok(SeenFailure {
                 kind: FailureKind::WrongCode,
                 failing,
                 reference: Some(reference),
@@ -206,7 +206,7 @@ pub fn diagnose_telling(
     levels: &[OptLevel],
     flags: &[String],
     other: Option<&Compiler>,
-) -> Result<(Failure, Program), FailureError> {
+) -> Result<(SeenFailure, Program), FailureError> {
     let failure = diagnose(program, compiler, levels, flags, other)?;
     if failure.kind != FailureKind::WrongCode {
         return Ok((failure, program.clone()));
@@ -215,7 +215,7 @@ pub fn diagnose_telling(
     let Ok(Some(wide)) = crate::widen::widen(program) else { return Ok((failure, program.clone())) };
     match diagnose(&wide, compiler, &[failure.failing.opt], flags, other) {
         Ok(same) if same.kind == FailureKind::WrongCode => {
-            let failure = Failure { telling: Telling::Values, levels: failure.levels, message: failure.message, ..same };
+            let failure = SeenFailure { telling: Telling::Values, levels: failure.levels, message: failure.message, ..same };
             Ok((failure, wide))
         }
         _ => Ok((failure, program.clone())),
@@ -233,49 +233,49 @@ fn is_hang(behaviour: &BuildBehaviour) -> bool {
 /// Judges mutants by a failure: `Yes` they fail the same way, `No` they pass.
 #[derive(Debug)]
 pub struct FailureJudge {
-    failure: Failure,
+    failure: SeenFailure,
 }
 
 impl FailureJudge {
     /// A judge for a failure.
-    pub fn new(failure: Failure) -> Self {
+    pub fn new(failure: SeenFailure) -> Self {
         Self { failure }
     }
 
     /// Judges a program compiled with further flags.
-    pub fn judge_with(&self, program: &Program, extra: &[String]) -> Result<Answer, SeamError> {
+    pub fn judge_with(&self, program: &Program, extra: &[String]) -> Result<StillShows, SeamError> {
         let extent = self.failure.extent;
         let mut setting = self.failure.failing.clone();
         setting.flags.extend_from_slice(extra);
         match self.failure.kind {
             FailureKind::Crash | FailureKind::Hang => {
-                let behaviour = observe(program, &setting, Extent::Compiled)?;
+                let behaviour = observe(program, &setting, ProgramExtent::Compiled)?;
                 let here = |message: &str| crash_signature(message) == crash_signature(&self.failure.message);
                 Ok(match (self.failure.kind, behaviour) {
                     // A crash somewhere else is another bug: it says nothing about this one.
-                    (FailureKind::Crash, BuildBehaviour::Crashed(message)) if here(&message) => Answer::Yes,
-                    (FailureKind::Hang, BuildBehaviour::Hung) => Answer::Yes,
-                    (_, BuildBehaviour::Compiled) => Answer::No,
-                    _ => Answer::Unjudged,
+                    (FailureKind::Crash, BuildBehaviour::Crashed(message)) if here(&message) => StillShows::Yes,
+                    (FailureKind::Hang, BuildBehaviour::Hung) => StillShows::Yes,
+                    (_, BuildBehaviour::Compiled) => StillShows::No,
+                    _ => StillShows::Unjudged,
                 })
             }
             FailureKind::WrongCode => {
-                let Some(reference) = &self.failure.reference else { return Ok(Answer::Unjudged) };
+                let Some(reference) = &self.failure.reference else { return Ok(StillShows::Unjudged) };
                 let (expected, took) = match extra.is_empty() {
                     // The reference first: a mutant that ends differently there (aborts, mostly) says nothing.
                     true => observe_within(program, reference, extent, Duration::from_secs(RUN_SECONDS))?,
                     false => (self.failure.expected.clone().unwrap_or(BuildBehaviour::Compiled), Duration::ZERO),
                 };
                 if !self.ends_as_expected(&expected) {
-                    return Ok(Answer::Unjudged);
+                    return Ok(StillShows::Unjudged);
                 }
                 // What the reference does at once the failing program need not be given seconds for.
                 let patience = (took * 10).clamp(SHORT_RUN, Duration::from_secs(RUN_SECONDS));
                 let (behaviour, _) = observe_within(program, &setting, extent, patience)?;
                 Ok(match &behaviour {
-                    BuildBehaviour::Ran { .. } if behaviour == expected => Answer::No,
-                    BuildBehaviour::Ran { .. } => Answer::Yes,
-                    _ => Answer::Unjudged,
+                    BuildBehaviour::Ran { .. } if behaviour == expected => StillShows::No,
+                    BuildBehaviour::Ran { .. } => StillShows::Yes,
+                    _ => StillShows::Unjudged,
                 })
             }
         }
@@ -286,9 +286,9 @@ impl FailureJudge {
         let candidates = [OptLevel::O0, OptLevel::Og, OptLevel::O1, OptLevel::Os, OptLevel::O2, OptLevel::O3];
         let mut passing = Vec::new();
         for opt in candidates.into_iter().filter(|opt| !self.failure.levels.contains(opt)) {
-            let failing = Setting { opt, ..self.failure.failing.clone() };
-            let there = Self { failure: Failure { failing, ..self.failure.clone() } };
-            if there.judge_with(program, &[])? == Answer::No {
+            let failing = ProgramSetting { opt, ..self.failure.failing.clone() };
+            let there = Self { failure: SeenFailure { failing, ..self.failure.clone() } };
+            if there.judge_with(program, &[])? == StillShows::No {
                 passing.push(opt);
             }
         }
@@ -300,14 +300,14 @@ impl FailureJudge {
     pub fn passes(&self, program: &Program) -> Result<bool, SeamError> {
         let failing = &self.failure.failing;
         let Some(reference) = &self.failure.reference else {
-            return Ok(observe(program, failing, Extent::Compiled)? == BuildBehaviour::Compiled);
+            return Ok(observe(program, failing, ProgramExtent::Compiled)? == BuildBehaviour::Compiled);
         };
-        if extent_of(program, reference)? == Extent::Compiled {
+        if extent_of(program, reference)? == ProgramExtent::Compiled {
             return Ok(false);
         }
-        let expected = observe(program, reference, Extent::Run)?;
+        let expected = observe(program, reference, ProgramExtent::Run)?;
         let ended = matches!(expected, BuildBehaviour::Ran { exit: Exit::Code(_), .. });
-        Ok(ended && observe(program, failing, Extent::Run)? == expected)
+        Ok(ended && observe(program, failing, ProgramExtent::Run)? == expected)
     }
 
     fn ends_as_expected(&self, behaviour: &BuildBehaviour) -> bool {
@@ -322,7 +322,7 @@ impl FailureJudge {
 }
 
 impl Interesting for FailureJudge {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         self.judge_with(candidate, &[])
     }
 }

@@ -5,13 +5,13 @@
 //! Deliberately absent: the rules that need scopes and declarators (another variable, `restrict`), and
 //! protection of oracle code, since programs like these crash compilers rather than compute.
 
-use crate::mutate::Sites;
-use crate::rule::{ConstantChange, Qualifier, Rule, UNARY, category};
+use crate::mutate::RuleSites;
+use crate::rule::{ConstantChange, MutationRule, Qualifier, UNARY, category};
 use trueline_ctree::{BinaryOp, Span, Token, TokenKind, UnaryOp, read_integer, tokens};
 
 const TYPE_WORDS: [&str; 8] = ["int", "char", "long", "short", "unsigned", "signed", "float", "double"];
 
-impl Sites {
+impl RuleSites {
     /// The places where rules apply as far as tokens tell.
     pub fn find_by_tokens(text: &str) -> Self {
         let all: Vec<Token<'_>> = tokens(text, Span::new(0, text.len())).collect();
@@ -22,14 +22,14 @@ impl Sites {
                 TokenKind::Number => constant(&mut sites, token),
                 TokenKind::Word if TYPE_WORDS.contains(&token.text) && starts_type(before) => {
                     for qualifier in [Qualifier::Volatile, Qualifier::Const] {
-                        sites.add(Rule::InsertQualifier(qualifier), |e| {
+                        sites.add(MutationRule::InsertQualifier(qualifier), |e| {
                             e.insert_before(token.span.start, format!("{} ", qualifier.token()))
                         });
                     }
                 }
                 TokenKind::Word if matches!(token.text, "volatile" | "const") => {
                     let qualifier = if token.text == "const" { Qualifier::Const } else { Qualifier::Volatile };
-                    sites.add(Rule::RemoveQualifier(qualifier), |e| e.delete(token.span));
+                    sites.add(MutationRule::RemoveQualifier(qualifier), |e| e.delete(token.span));
                 }
                 TokenKind::Punct => operator(&mut sites, token, before),
                 _ => {}
@@ -43,22 +43,22 @@ fn starts_type(before: Option<Token<'_>>) -> bool {
     before.is_none_or(|t| matches!(t.text, ";" | "{" | "}" | "(" | ",") || t.text == "static")
 }
 
-fn constant(sites: &mut Sites, token: &Token<'_>) {
+fn constant(sites: &mut RuleSites, token: &Token<'_>) {
     let Some(literal) = read_integer(token.text) else { return };
     for change in ConstantChange::ALL {
         if let Some(value) = change.apply(literal.value) {
-            sites.add(Rule::ChangeConstant(change), |e| e.replace(token.span, format!("({value})")));
+            sites.add(MutationRule::ChangeConstant(change), |e| e.replace(token.span, format!("({value})")));
         }
     }
 }
 
-fn operator(sites: &mut Sites, token: &Token<'_>, before: Option<Token<'_>>) {
+fn operator(sites: &mut RuleSites, token: &Token<'_>, before: Option<Token<'_>>) {
     let ends_operand = |t: Token<'_>| {
         let word = t.kind == TokenKind::Word && !TYPE_WORDS.contains(&t.text) && !matches!(t.text, "return" | "case" | "sizeof");
         word || matches!(t.kind, TokenKind::Number | TokenKind::Quoted) || matches!(t.text, ")" | "]")
     };
     if token.text == "!" {
-        sites.add(Rule::RemoveUnary(UnaryOp::Not), |e| e.replace(token.span, " "));
+        sites.add(MutationRule::RemoveUnary(UnaryOp::Not), |e| e.replace(token.span, " "));
         return;
     }
     if matches!(token.text, "++" | "--") {
@@ -66,8 +66,8 @@ fn operator(sites: &mut Sites, token: &Token<'_>, before: Option<Token<'_>>) {
         let find = |text: &str| UNARY.into_iter().find(|op| op.token() == text && is_postfix(*op) == postfix);
         let other = if token.text == "++" { "--" } else { "++" };
         if let (Some(op), Some(to)) = (find(token.text), find(other)) {
-            sites.add(Rule::RemoveUnary(op), |e| e.replace(token.span, " "));
-            sites.add(Rule::ReplaceUnary(op, to), |e| e.replace(token.span, other));
+            sites.add(MutationRule::RemoveUnary(op), |e| e.replace(token.span, " "));
+            sites.add(MutationRule::ReplaceUnary(op, to), |e| e.replace(token.span, other));
         }
         return;
     }
@@ -77,7 +77,7 @@ fn operator(sites: &mut Sites, token: &Token<'_>, before: Option<Token<'_>>) {
     };
     let Some(op) = BinaryOp::of_token(text).filter(|_| before.is_some_and(ends_operand)) else { return };
     for &other in category(op).iter().filter(|other| **other != op) {
-        sites.add(Rule::ReplaceBinary(op, other), |e| e.replace(token.span, format!("{}{assigns}", other.token())));
+        sites.add(MutationRule::ReplaceBinary(op, other), |e| e.replace(token.span, format!("{}{assigns}", other.token())));
     }
 }
 
@@ -92,12 +92,12 @@ mod tests {
     #[test]
     fn tokens_suffice_for_constants_operators_and_qualifiers() {
         let text = "int main (int c) { void f (int d) { c += d < 2; } return !c++; }";
-        let sites = Sites::find_by_tokens(text);
+        let sites = RuleSites::find_by_tokens(text);
         let apply = |rule| sites.of(rule).iter().map(|e| e.apply(text).unwrap()).collect::<Vec<_>>();
-        assert_eq!(apply(Rule::ChangeConstant(ConstantChange::Increment)), [text.replace('2', "(3)")]);
-        assert_eq!(apply(Rule::ReplaceBinary(BinaryOp::Add, BinaryOp::Sub)), [text.replace("+=", "-=")]);
-        assert_eq!(apply(Rule::ReplaceBinary(BinaryOp::Lt, BinaryOp::Ge)), [text.replace("< 2", ">= 2")]);
-        assert_eq!(apply(Rule::ReplaceUnary(UnaryOp::PostIncrement, UnaryOp::PostDecrement)), [text.replace("++", "--")]);
-        assert_eq!(sites.of(Rule::InsertQualifier(Qualifier::Volatile)).len(), 3);
+        assert_eq!(apply(MutationRule::ChangeConstant(ConstantChange::Increment)), [text.replace('2', "(3)")]);
+        assert_eq!(apply(MutationRule::ReplaceBinary(BinaryOp::Add, BinaryOp::Sub)), [text.replace("+=", "-=")]);
+        assert_eq!(apply(MutationRule::ReplaceBinary(BinaryOp::Lt, BinaryOp::Ge)), [text.replace("< 2", ">= 2")]);
+        assert_eq!(apply(MutationRule::ReplaceUnary(UnaryOp::PostIncrement, UnaryOp::PostDecrement)), [text.replace("++", "--")]);
+        assert_eq!(sites.of(MutationRule::InsertQualifier(Qualifier::Volatile)).len(), 3);
     }
 }

@@ -2,23 +2,23 @@
 //! text; whether it is still a valid program is for the compiler to say.
 
 use crate::oracle_code::OracleCode;
-use crate::rule::{ConstantChange, Modifier, Qualifier, Rule, UNARY, category};
+use crate::rule::{ConstantChange, Modifier, MutationRule, Qualifier, UNARY, category};
 use std::collections::{BTreeMap, HashSet};
 use trueline_ctree::{
-    Decl, DeclId, DeclKind, Edits, Linkage, NodeId, NodeKind, Origin, Span, Token, TypeKind, UnaryOp, Unit, read_integer,
+    CTypeKind, Decl, DeclId, DeclKind, DeclLinkage, Edits, NodeId, NodeKind, SourceUnit, Span, TextOrigin, Token, UnaryOp, read_integer,
 };
 
 /// The places of one program where rules apply.
 #[derive(Debug, Default)]
-pub struct Sites {
-    by_rule: BTreeMap<Rule, Vec<Edits>>,
+pub struct RuleSites {
+    by_rule: BTreeMap<MutationRule, Vec<Edits>>,
 }
 
-impl Sites {
+impl RuleSites {
     /// Finds every place, `protected` code left out.
-    pub fn find(unit: &Unit, protected: &OracleCode) -> Self {
+    pub fn find(unit: &SourceUnit, protected: &OracleCode) -> Self {
         let mut sites = Self::default();
-        let mut finder = Finder { unit, protected, sites: &mut sites };
+        let mut finder = PlaceFinder { unit, protected, sites: &mut sites };
         finder.declarations();
         finder.operators();
         finder.constants();
@@ -27,12 +27,12 @@ impl Sites {
     }
 
     /// The rules that apply somewhere.
-    pub fn rules(&self) -> Vec<Rule> {
+    pub fn rules(&self) -> Vec<MutationRule> {
         self.by_rule.keys().copied().collect()
     }
 
     /// The mutants of one rule.
-    pub fn of(&self, rule: Rule) -> &[Edits] {
+    pub fn of(&self, rule: MutationRule) -> &[Edits] {
         self.by_rule.get(&rule).map_or(&[], Vec::as_slice)
     }
 
@@ -46,22 +46,22 @@ impl Sites {
         self.by_rule.is_empty()
     }
 
-    pub(crate) fn add(&mut self, rule: Rule, edit: impl for<'e> FnOnce(&'e mut Edits) -> &'e mut Edits) {
+    pub(crate) fn add(&mut self, rule: MutationRule, edit: impl for<'e> FnOnce(&'e mut Edits) -> &'e mut Edits) {
         let mut edits = Edits::new();
         edit(&mut edits);
         self.by_rule.entry(rule).or_default().push(edits);
     }
 }
 
-struct Finder<'u> {
-    unit: &'u Unit,
+struct PlaceFinder<'u> {
+    unit: &'u SourceUnit,
     protected: &'u OracleCode,
-    sites: &'u mut Sites,
+    sites: &'u mut RuleSites,
 }
 
-impl Finder<'_> {
+impl PlaceFinder<'_> {
     fn may_edit(&self, id: NodeId) -> bool {
-        self.unit.node(id).origin == Origin::Text && !self.protected.covers(self.unit.node(id).span)
+        self.unit.node(id).origin == TextOrigin::Text && !self.protected.covers(self.unit.node(id).span)
     }
 
     /// Qualifiers and modifiers of variables, parameters and members.
@@ -70,13 +70,13 @@ impl Finder<'_> {
         let kinds = [DeclKind::Variable, DeclKind::Parameter, DeclKind::Field];
         let decls: Vec<(DeclId, &Decl)> = self.unit.decls().collect();
         for (id, decl) in decls {
-            let ours = kinds.contains(&decl.kind) && decl.linkage != Linkage::Header && !decl.specifiers.is_empty();
-            let text = decl.node.is_none_or(|node| self.unit.node(node).origin == Origin::Text);
+            let ours = kinds.contains(&decl.kind) && decl.linkage != DeclLinkage::Header && !decl.specifiers.is_empty();
+            let text = decl.node.is_none_or(|node| self.unit.node(node).origin == TextOrigin::Text);
             if !ours || !text || self.protected.covers(decl.span) {
                 continue;
             }
             // `restrict` belongs to the declarator; everything else to the specifiers that declarators share.
-            if matches!(self.unit.ty(decl.ty).kind, TypeKind::Pointer(_)) && !decl.name_span.is_empty() {
+            if matches!(self.unit.ty(decl.ty).kind, CTypeKind::Pointer(_)) && !decl.name_span.is_empty() {
                 self.restrict(decl);
             }
             let span = decl.specifiers;
@@ -93,10 +93,11 @@ impl Finder<'_> {
         match declarator.rfind("restrict") {
             Some(at) => {
                 let start = decl.span.start + at;
-                self.sites.add(Rule::RemoveQualifier(Qualifier::Restrict), |e| e.delete(Span::new(start, start + "restrict".len())));
+                self.sites
+                    .add(MutationRule::RemoveQualifier(Qualifier::Restrict), |e| e.delete(Span::new(start, start + "restrict".len())));
             }
             None if declarator.trim_end().ends_with('*') => {
-                self.sites.add(Rule::InsertQualifier(Qualifier::Restrict), |e| e.insert_before(decl.name_span.start, "restrict "));
+                self.sites.add(MutationRule::InsertQualifier(Qualifier::Restrict), |e| e.insert_before(decl.name_span.start, "restrict "));
             }
             None => {}
         }
@@ -105,9 +106,10 @@ impl Finder<'_> {
     fn qualifiers(&mut self, span: Span, tokens: &[Token<'_>]) {
         for qualifier in [Qualifier::Volatile, Qualifier::Const] {
             match tokens.iter().find(|t| t.text == qualifier.token()) {
-                Some(token) => self.sites.add(Rule::RemoveQualifier(qualifier), |e| e.delete(token.span)),
+                Some(token) => self.sites.add(MutationRule::RemoveQualifier(qualifier), |e| e.delete(token.span)),
                 None => {
-                    self.sites.add(Rule::InsertQualifier(qualifier), |e| e.insert_before(span.start, format!("{} ", qualifier.token())));
+                    self.sites
+                        .add(MutationRule::InsertQualifier(qualifier), |e| e.insert_before(span.start, format!("{} ", qualifier.token())));
                 }
             }
         }
@@ -119,17 +121,18 @@ impl Finder<'_> {
             // Without any other type word left, `int` has to be written out.
             let alone = current.base.is_none() && current.modifiers.len() == 1;
             if current.without(*token).is_valid() {
-                self.sites.add(Rule::RemoveModifier(*token), |e| e.replace(*at, if alone { "int" } else { "" }));
+                self.sites.add(MutationRule::RemoveModifier(*token), |e| e.replace(*at, if alone { "int" } else { "" }));
             }
             for other in Modifier::ALL.into_iter().filter(|other| other != token) {
                 if current.without(*token).with(other).is_valid() {
-                    self.sites.add(Rule::ReplaceModifier(*token, other), |e| e.replace(*at, other.token()));
+                    self.sites.add(MutationRule::ReplaceModifier(*token, other), |e| e.replace(*at, other.token()));
                 }
             }
         }
         for modifier in Modifier::ALL {
             if current.with(modifier).is_valid() {
-                self.sites.add(Rule::InsertModifier(modifier), |e| e.insert_before(current.start, format!("{} ", modifier.token())));
+                self.sites
+                    .add(MutationRule::InsertModifier(modifier), |e| e.insert_before(current.start, format!("{} ", modifier.token())));
             }
         }
     }
@@ -143,12 +146,12 @@ impl Finder<'_> {
             match self.unit.node(id).kind {
                 NodeKind::Binary(op, _) => {
                     for &other in category(op).iter().filter(|other| **other != op) {
-                        self.sites.add(Rule::ReplaceBinary(op, other), |e| e.replace(at, other.token()));
+                        self.sites.add(MutationRule::ReplaceBinary(op, other), |e| e.replace(at, other.token()));
                     }
                 }
                 NodeKind::Assign(Some(op), _) => {
                     for &other in category(op).iter().filter(|other| **other != op) {
-                        self.sites.add(Rule::ReplaceBinary(op, other), |e| e.replace(at, format!("{}=", other.token())));
+                        self.sites.add(MutationRule::ReplaceBinary(op, other), |e| e.replace(at, format!("{}=", other.token())));
                     }
                 }
                 NodeKind::Unary(op, _) if UNARY.contains(&op) => self.unary(id, op, at),
@@ -160,12 +163,12 @@ impl Finder<'_> {
     fn unary(&mut self, id: NodeId, op: UnaryOp, at: Span) {
         let Some(&operand) = self.unit.node(id).children.first() else { return };
         let span = self.unit.node(operand).span;
-        self.sites.add(Rule::RemoveUnary(op), |e| e.replace(at, " "));
+        self.sites.add(MutationRule::RemoveUnary(op), |e| e.replace(at, " "));
         // Only what can be assigned to can be stepped.
         let kind = &self.unit.node(self.unit.peel(operand)).kind;
         let assignable = matches!(kind, NodeKind::Name(_) | NodeKind::Member(_) | NodeKind::Index | NodeKind::Unary(UnaryOp::Deref, _));
         for other in UNARY.into_iter().filter(|&other| other != op && (other == UnaryOp::Not || assignable)) {
-            self.sites.add(Rule::ReplaceUnary(op, other), |e| {
+            self.sites.add(MutationRule::ReplaceUnary(op, other), |e| {
                 let postfix = |op| matches!(op, UnaryOp::PostIncrement | UnaryOp::PostDecrement);
                 match (postfix(op), postfix(other)) {
                     (false, false) | (true, true) => e.replace(at, other.token()),
@@ -186,7 +189,7 @@ impl Finder<'_> {
                 let Some(value) = change.apply(literal.value) else { continue };
                 let digits = if literal.base == 16 && value >= 0 { format!("{value:#x}") } else { value.to_string() };
                 let new = if value < 0 { format!("({digits}{suffix})") } else { format!("{digits}{suffix}") };
-                self.sites.add(Rule::ChangeConstant(change), |e| e.replace(self.unit.node(id).span, new));
+                self.sites.add(MutationRule::ChangeConstant(change), |e| e.replace(self.unit.node(id).span, new));
             }
         }
     }
@@ -211,7 +214,7 @@ impl Finder<'_> {
                 let variable = matches!(candidate.kind, DeclKind::Variable | DeclKind::Parameter);
                 if variable && candidate.entity != of.entity && self.compatible(of, candidate) {
                     let name = candidate.name.clone();
-                    self.sites.add(Rule::ReplaceVariable, |e| e.replace(span, name));
+                    self.sites.add(MutationRule::ReplaceVariable, |e| e.replace(span, name));
                 }
             }
         }
@@ -220,11 +223,11 @@ impl Finder<'_> {
     fn compatible(&self, a: &Decl, b: &Decl) -> bool {
         let (a, b) = (self.unit.ty(a.ty), self.unit.ty(b.ty));
         match (&a.kind, &b.kind) {
-            (TypeKind::Int(_) | TypeKind::Enum(_), TypeKind::Int(_) | TypeKind::Enum(_)) => true,
-            (TypeKind::Float(_), TypeKind::Float(_)) => true,
-            (TypeKind::Pointer(x), TypeKind::Pointer(y)) => self.unit.ty(*x).kind == self.unit.ty(*y).kind,
-            (TypeKind::Array(x, _), TypeKind::Array(y, _)) => self.unit.ty(*x).kind == self.unit.ty(*y).kind,
-            (x, y) => x == y && !matches!(x, TypeKind::Other) || (a.spelling == b.spelling),
+            (CTypeKind::Int(_) | CTypeKind::Enum(_), CTypeKind::Int(_) | CTypeKind::Enum(_)) => true,
+            (CTypeKind::Float(_), CTypeKind::Float(_)) => true,
+            (CTypeKind::Pointer(x), CTypeKind::Pointer(y)) => self.unit.ty(*x).kind == self.unit.ty(*y).kind,
+            (CTypeKind::Array(x, _), CTypeKind::Array(y, _)) => self.unit.ty(*x).kind == self.unit.ty(*y).kind,
+            (x, y) => x == y && !matches!(x, CTypeKind::Other) || (a.spelling == b.spelling),
         }
     }
 }
@@ -256,25 +259,25 @@ impl Specifiers {
         Some(Self { base, modifiers, start: start? })
     }
 
-    fn words(&self) -> Words {
-        Words { base: self.base.clone(), modifiers: self.modifiers.iter().map(|(_, m)| *m).collect() }
+    fn words(&self) -> ProgramWords {
+        ProgramWords { base: self.base.clone(), modifiers: self.modifiers.iter().map(|(_, m)| *m).collect() }
     }
 
-    fn without(&self, modifier: Modifier) -> Words {
+    fn without(&self, modifier: Modifier) -> ProgramWords {
         self.words().without(modifier)
     }
 
-    fn with(&self, modifier: Modifier) -> Words {
+    fn with(&self, modifier: Modifier) -> ProgramWords {
         self.words().with(modifier)
     }
 }
 
-struct Words {
+struct ProgramWords {
     base: Option<String>,
     modifiers: Vec<Modifier>,
 }
 
-impl Words {
+impl ProgramWords {
     fn without(mut self, modifier: Modifier) -> Self {
         if let Some(at) = self.modifiers.iter().position(|m| *m == modifier) {
             self.modifiers.remove(at);

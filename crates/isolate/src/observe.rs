@@ -6,7 +6,7 @@ use trueline_toolchain::{Compiler, Confinement, Exit, Job, JobError, Limits, Scr
 
 /// How a program is compiled.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct ProgramSetting {
     /// The compiler that is run.
     pub compiler: Compiler,
     /// The level it is run at.
@@ -15,7 +15,7 @@ pub struct Setting {
     pub flags: Vec<String>,
 }
 
-impl Setting {
+impl ProgramSetting {
     /// All flags in order.
     pub fn all_flags(&self) -> Vec<String> {
         self.flags.iter().cloned().chain([self.opt.flag().to_owned()]).collect()
@@ -24,7 +24,7 @@ impl Setting {
 
 /// How far a program is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Extent {
+pub enum ProgramExtent {
     /// It is compiled and no more: it has no `main`, or does not link alone.
     Compiled,
     /// It is linked and run.
@@ -69,25 +69,25 @@ pub(crate) fn has_main(source: &str) -> bool {
     words.windows(2).any(|pair| pair == ["main", "("])
 }
 
-pub(crate) fn observe(program: &Program, setting: &Setting, extent: Extent) -> Result<BuildBehaviour, SeamError> {
+pub(crate) fn observe(program: &Program, setting: &ProgramSetting, extent: ProgramExtent) -> Result<BuildBehaviour, SeamError> {
     observe_within(program, setting, extent, Duration::from_secs(RUN_SECONDS)).map(|(behaviour, _)| behaviour)
 }
 
 /// How far a program can be taken. One that does not link (its other files are not here) is compiled only; so is one that no
 /// compilation here tells about, since what a compiler crashes on need not link.
-pub(crate) fn extent_of(program: &Program, setting: &Setting) -> Result<Extent, SeamError> {
+pub(crate) fn extent_of(program: &Program, setting: &ProgramSetting) -> Result<ProgramExtent, SeamError> {
     if !has_main(&program.source) {
-        return Ok(Extent::Compiled);
+        return Ok(ProgramExtent::Compiled);
     }
-    let refused = matches!(observe(program, setting, Extent::Run)?, BuildBehaviour::Refused(_));
-    Ok(if refused { Extent::Compiled } else { Extent::Run })
+    let refused = matches!(observe(program, setting, ProgramExtent::Run)?, BuildBehaviour::Refused(_));
+    Ok(if refused { ProgramExtent::Compiled } else { ProgramExtent::Run })
 }
 
 /// [`observe`] with a limit for the compiled program's run, and the CPU time that this took.
 pub(crate) fn observe_within(
     program: &Program,
-    setting: &Setting,
-    extent: Extent,
+    setting: &ProgramSetting,
+    extent: ProgramExtent,
     run_limit: Duration,
 ) -> Result<(BuildBehaviour, Duration), SeamError> {
     let none = Duration::ZERO;
@@ -101,7 +101,7 @@ pub(crate) fn observe_within(
     if setting.compiler.id.kind == trueline_model::CompilerKind::Clang {
         job = job.arg("-fno-crash-diagnostics");
     }
-    if extent == Extent::Compiled {
+    if extent == ProgramExtent::Compiled {
         // gcc's assembler is a program of its own, with no part in the failure.
         job = job.arg(if setting.compiler.id.kind == trueline_model::CompilerKind::Gcc { "-S" } else { "-c" });
     }
@@ -121,7 +121,7 @@ pub(crate) fn observe_within(
     if !outcome.success() {
         return Ok((BuildBehaviour::Refused(stderr.lines().take(6).collect::<Vec<_>>().join("\n")), none));
     }
-    if extent == Extent::Compiled {
+    if extent == ProgramExtent::Compiled {
         return Ok((BuildBehaviour::Compiled, none));
     }
     let limits = Limits { output: 1 << 20, cpu: run_limit, ..limits(RUN_SECONDS) };

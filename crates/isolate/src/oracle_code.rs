@@ -1,6 +1,6 @@
 //! The code by which a program shows its result: mutating it would only blind the oracle.
 
-use trueline_ctree::{NodeId, NodeKind, Span, Unit};
+use trueline_ctree::{NodeId, NodeKind, SourceUnit, Span};
 
 /// Ranges that no mutation touches.
 #[derive(Clone, Debug, Default)]
@@ -16,9 +16,9 @@ impl OracleCode {
 
     /// Calls that print or abort with the conditions that guard them, checksum functions, and what `main`
     /// returns.
-    pub fn of_output(unit: &Unit) -> Self {
+    pub fn of_output(unit: &SourceUnit) -> Self {
         let mut spans = Vec::new();
-        for call in unit.calls().filter(Unit::is_oracle_call) {
+        for call in unit.calls().filter(SourceUnit::is_oracle_call) {
             spans.push(unit.node(call.node).span);
             spans.extend(guard(unit, call.node).map(|condition| unit.node(condition).span));
         }
@@ -42,9 +42,9 @@ impl OracleCode {
 }
 
 /// The conditions that decide whether the program aborts, each once.
-pub(crate) fn guarding_conditions(unit: &Unit) -> Vec<NodeId> {
+pub(crate) fn guarding_conditions(unit: &SourceUnit) -> Vec<NodeId> {
     let aborts =
-        |call: &trueline_ctree::Call| matches!(call.callee.as_deref(), Some("abort" | "__builtin_abort" | "__builtin_trap" | "exit"));
+        |call: &trueline_ctree::CallText| matches!(call.callee.as_deref(), Some("abort" | "__builtin_abort" | "__builtin_trap" | "exit"));
     let mut found: Vec<NodeId> = unit.calls().filter(aborts).filter_map(|call| guard(unit, call.node)).collect();
     found.sort();
     found.dedup();
@@ -52,7 +52,7 @@ pub(crate) fn guarding_conditions(unit: &Unit) -> Vec<NodeId> {
 }
 
 /// The condition of the `if` whose only purpose the call is.
-fn guard(unit: &Unit, call: NodeId) -> Option<NodeId> {
+fn guard(unit: &SourceUnit, call: NodeId) -> Option<NodeId> {
     let mut inner = call;
     for outer in unit.ancestors(call) {
         let node = unit.node(outer);

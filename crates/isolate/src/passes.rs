@@ -1,22 +1,23 @@
 //! What can be switched off in a compiler: its passes, its debug counters, and the options that the failing
 //! compilation was given.
 
-use crate::switch::Switch;
+use crate::switch::CompilerSwitch;
 use trueline_model::{CompilerKind, Program, SeamError};
 use trueline_toolchain::{Compiler, Scratch};
 
 /// Everything worth switching off for a compilation with these flags.
-pub fn compiler_switches(compiler: &Compiler, program: &Program, flags: &[String]) -> Result<Vec<Switch>, SeamError> {
-    let mut switches: Vec<Switch> = flags.iter().filter_map(|flag| opposite(flag)).map(|flag| Switch::Off(vec![flag])).collect();
+pub fn compiler_switches(compiler: &Compiler, program: &Program, flags: &[String]) -> Result<Vec<CompilerSwitch>, SeamError> {
+    let mut switches: Vec<CompilerSwitch> =
+        flags.iter().filter_map(|flag| opposite(flag)).map(|flag| CompilerSwitch::Off(vec![flag])).collect();
     match compiler.id.kind {
         CompilerKind::Gcc => {
-            switches.extend(debug_counters(compiler)?.into_iter().map(|name| Switch::Dial(vec![format!("-fdbg-cnt={name}:")])));
+            switches.extend(debug_counters(compiler)?.into_iter().map(|name| CompilerSwitch::Dial(vec![format!("-fdbg-cnt={name}:")])));
             let with: Vec<String> = flags.iter().cloned().chain(["-fdump-passes".to_owned()]).collect();
             let passes = listing(compiler, &program.cflags, &with)?;
-            switches.extend(passes_in(&passes).into_iter().map(|flag| Switch::Off(vec![flag])));
+            switches.extend(passes_in(&passes).into_iter().map(|flag| CompilerSwitch::Off(vec![flag])));
         }
         // One number for all optional passes of a compilation, in the order in which they run.
-        CompilerKind::Clang => switches.push(Switch::Dial(vec!["-mllvm".to_owned(), "-opt-bisect-limit=".to_owned()])),
+        CompilerKind::Clang => switches.push(CompilerSwitch::Dial(vec!["-mllvm".to_owned(), "-opt-bisect-limit=".to_owned()])),
         _ => {}
     }
     Ok(switches)

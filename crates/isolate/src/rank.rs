@@ -13,7 +13,7 @@ use trueline_model::{CodeMap, CoverageSet};
 
 /// What a ranking lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Level {
+pub enum RankLevel {
     /// Source files.
     File,
     /// Functions.
@@ -94,7 +94,7 @@ pub fn rank(
     failing: &CoverageSet,
     passing: &[Passing<'_>],
     map: &CodeMap,
-    level: Level,
+    level: RankLevel,
     aggregate: Aggregate,
     excluded: impl Fn(&str) -> bool,
 ) -> Vec<Suspect> {
@@ -103,8 +103,8 @@ pub fn rank(
     for unit in failing.iter() {
         let Some(&function) = map.unit_functions.get(unit as usize) else { continue };
         let key = match level {
-            Level::File => map.functions[function as usize].file,
-            Level::Function => function,
+            RankLevel::File => map.functions[function as usize].file,
+            RankLevel::Function => function,
         };
         let (mut run_by, mut pattern) = (0.0, 0);
         for (index, p) in passing.iter().enumerate().filter(|(_, p)| p.covered.contains(unit)) {
@@ -132,8 +132,8 @@ pub fn rank(
     };
     let suspects = sums.into_iter().map(|(key, sums)| {
         let (file, function) = match level {
-            Level::File => (&map.files[key as usize], None),
-            Level::Function => {
+            RankLevel::File => (&map.files[key as usize], None),
+            RankLevel::Function => {
                 let function = &map.functions[key as usize];
                 (&map.files[function.file as usize], Some(function.name.clone()))
             }
@@ -192,7 +192,7 @@ mod tests {
         let failing = set(&[0, 1, 2, 3]);
         let (one, two) = (set(&[2, 3, 0]), set(&[2, 3, 4]));
         let passing = [Passing { covered: &one, weight: 1.0 }, Passing { covered: &two, weight: 1.0 }];
-        let ranking = rank(&failing, &passing, &map(), Level::File, Aggregate::Mean, |_| false);
+        let ranking = rank(&failing, &passing, &map(), RankLevel::File, Aggregate::Mean, |_| false);
         let files: Vec<&str> = ranking.iter().map(|s| s.file.as_str()).collect();
         assert_eq!(files, ["a.cc", "b.cc"], "c.cc is not run by the failing program");
         assert!((ranking[0].score - f64::midpoint(1.0 / 2f64.sqrt(), 1.0)).abs() < 1e-12);
@@ -206,9 +206,9 @@ mod tests {
         let failing = set(&[0, 1, 2, 3, 4]);
         let witness = set(&[]);
         let passing = [Passing { covered: &witness, weight: 1.0 }];
-        let mean = rank(&failing, &passing, &map, Level::File, Aggregate::Mean, |_| false);
+        let mean = rank(&failing, &passing, &map, RankLevel::File, Aggregate::Mean, |_| false);
         assert_eq!(mean.iter().map(|s| s.rank).collect::<Vec<_>>(), [2, 2]);
-        let evidence = rank(&failing, &passing, &map, Level::File, Aggregate::Evidence, |_| false);
+        let evidence = rank(&failing, &passing, &map, RankLevel::File, Aggregate::Evidence, |_| false);
         assert_eq!(evidence.iter().map(|s| (s.rank, s.file.as_str())).collect::<Vec<_>>(), [(1, "a.cc"), (2, "b.cc")]);
     }
 
@@ -219,18 +219,18 @@ mod tests {
         // Each of four witnesses misses one unit of b.cc; the first misses all of a.cc.
         let covered: Vec<CoverageSet> = (4..8).map(|missed| (0..8).filter(|&u| u != missed && !(missed == 4 && u < 4)).collect()).collect();
         let passing: Vec<Passing<'_>> = covered.iter().map(|covered| Passing { covered, weight: 1.0 }).collect();
-        let independent = rank(&failing, &passing, &map, Level::File, Aggregate::Independent, |_| false);
+        let independent = rank(&failing, &passing, &map, RankLevel::File, Aggregate::Independent, |_| false);
         assert_eq!(independent.iter().map(|s| s.rank).collect::<Vec<_>>(), [2, 2]);
-        let evidence = rank(&failing, &passing, &map, Level::File, Aggregate::Evidence, |_| false);
+        let evidence = rank(&failing, &passing, &map, RankLevel::File, Aggregate::Evidence, |_| false);
         assert_eq!(evidence.iter().map(|s| (s.rank, s.file.as_str())).collect::<Vec<_>>(), [(1, "b.cc"), (2, "a.cc")]);
     }
 
     #[test]
     fn equal_scores_share_the_worst_place() {
         let failing = set(&[0, 2, 4]);
-        let ranking = rank(&failing, &[], &map(), Level::File, Aggregate::Mean, |file| file == "c.cc");
+        let ranking = rank(&failing, &[], &map(), RankLevel::File, Aggregate::Mean, |file| file == "c.cc");
         assert_eq!(ranking.iter().map(|s| s.rank).collect::<Vec<_>>(), [2, 2]);
-        let ranking = rank(&failing, &[], &map(), Level::Function, Aggregate::Mean, |_| false);
+        let ranking = rank(&failing, &[], &map(), RankLevel::Function, Aggregate::Mean, |_| false);
         assert_eq!(ranking.iter().map(|s| s.rank).collect::<Vec<_>>(), [3, 3, 3]);
         assert_eq!(ranking[0].function.as_deref(), Some("f"));
     }

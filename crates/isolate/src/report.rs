@@ -1,7 +1,7 @@
 //! Puts everything that was found into one ranking, and shows witnesses as differences.
 
-use crate::rank::{Aggregate, Level, Passing, Suspect, place, rank, reports_diagnostics};
-use crate::search::{Found, Witness};
+use crate::rank::{Aggregate, Passing, RankLevel, Suspect, place, rank, reports_diagnostics};
+use crate::search::{SearchOutcome, WitnessProgram};
 use crate::switch::SwitchWitness;
 use std::collections::HashMap;
 use trueline_model::{CodeMap, CoverageSet};
@@ -10,7 +10,7 @@ use trueline_model::{CodeMap, CoverageSet};
 #[derive(Clone, Copy)]
 pub struct RankingReport<'a> {
     /// What the search has found.
-    pub found: &'a Found,
+    pub found: &'a SearchOutcome,
     /// Compilations of the failing program with one pass switched off.
     pub switches: &'a [SwitchWitness],
     /// Compilations of the failing program at levels where it passes.
@@ -27,7 +27,7 @@ impl RankingReport<'_> {
     /// The ranking. The mean is the paper's: witnesses (and other passing programs) alone. Evidence adds
     /// that of the switches, where there are any: each normalised by its largest, the switches at half
     /// weight, since a switch can only point at a pass and what the pass calls.
-    pub fn ranking(&self, level: Level, aggregate: Aggregate) -> Vec<Suspect> {
+    pub fn ranking(&self, level: RankLevel, aggregate: Aggregate) -> Vec<Suspect> {
         let one = |covered| Passing { covered, weight: 1.0 };
         let mut passing: Vec<Passing<'_>> = self.found.witnesses.iter().map(|w| one(&w.covered)).collect();
         passing.extend(self.passing.iter().map(one));
@@ -69,10 +69,10 @@ fn join(witnesses: Vec<Suspect>, switches: &[Suspect]) -> Vec<Suspect> {
 /// Witnesses below which compilations at other levels count: better than nothing, worse than any witness.
 const FEW: usize = 10;
 
-impl Found {
+impl SearchOutcome {
     /// The witnesses whose compilations are most like the failing one first: they hint most at the fix.
-    pub fn nearest(&self) -> Vec<&Witness> {
-        let mut witnesses: Vec<&Witness> = self.witnesses.iter().collect();
+    pub fn nearest(&self) -> Vec<&WitnessProgram> {
+        let mut witnesses: Vec<&WitnessProgram> = self.witnesses.iter().collect();
         witnesses.sort_by(|a, b| a.distance.total_cmp(&b.distance));
         witnesses
     }

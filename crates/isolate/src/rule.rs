@@ -90,7 +90,7 @@ impl ConstantChange {
 
 /// A mutation rule of DiWi's Table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Rule {
+pub enum MutationRule {
     /// A qualifier is put in.
     InsertQualifier(Qualifier),
     /// A qualifier is taken out.
@@ -129,7 +129,7 @@ pub fn category(op: BinaryOp) -> &'static [BinaryOp] {
     }
 }
 
-impl Rule {
+impl MutationRule {
     /// Every rule, in a fixed order.
     pub fn all() -> Vec<Self> {
         let mut rules = Vec::new();
@@ -161,7 +161,7 @@ fn unary_name(op: UnaryOp) -> &'static str {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for MutationRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InsertQualifier(q) => write!(f, "insert {}", q.token()),
@@ -181,7 +181,7 @@ impl fmt::Display for Rule {
     }
 }
 
-impl Serialize for Rule {
+impl Serialize for MutationRule {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn every_rule_is_listed_once_under_its_own_name() {
-        let rules = Rule::all();
+        let rules = MutationRule::all();
         let names: HashSet<String> = rules.iter().map(ToString::to_string).collect();
         assert_eq!(names.len(), rules.len());
         // 6 qualifier, 20 modifier, 1 variable, 72 binary, 25 unary and 4 constant rules.

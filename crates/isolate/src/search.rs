@@ -4,19 +4,19 @@
 //! Mutants are judged in batches of a fixed size, so that the machine's processors are used and the seed
 //! alone decides what is found (the budget apart).
 
-use crate::mutate::Sites;
+use crate::mutate::RuleSites;
 use crate::oracle_code::OracleCode;
-use crate::rule::Rule;
+use crate::rule::MutationRule;
 use crate::select::RuleSelector;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
-use trueline_model::{Answer, Coverage, CoverageSet, Interesting, Origin, Program, SeamError, Validity};
+use trueline_model::{Coverage, CoverageSet, Interesting, Origin, Program, SeamError, StillShows, Validity};
 
 /// How rules are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Strategy {
+pub enum SearchStrategy {
     /// By Metropolis–Hastings on the priority score.
     Guided,
     /// Any rule with equal chance, any passing mutant kept: the ablation.
@@ -39,7 +39,7 @@ pub struct WitnessSearch<'a> {
     /// not matter, or where the failing program itself is not clean.
     pub validity: Option<&'a dyn Validity>,
     /// How rules are chosen.
-    pub strategy: Strategy,
+    pub strategy: SearchStrategy,
     /// The seed of every random choice.
     pub seed: u64,
     /// Mutants judged at a time.
@@ -58,7 +58,7 @@ impl<'a> WitnessSearch<'a> {
             flags,
             protect_output: false,
             validity: None,
-            strategy: Strategy::Guided,
+            strategy: SearchStrategy::Guided,
             seed: 1,
             // Fixed, so that the seed decides what is found whatever the number of processors.
             batch: 4,
@@ -69,11 +69,11 @@ impl<'a> WitnessSearch<'a> {
 
 /// A program close to the failing one that passes.
 #[derive(Clone, Debug)]
-pub struct Witness {
+pub struct WitnessProgram {
     /// The program that passes.
     pub program: Program,
     /// The rules that made it, in order.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<MutationRule>,
     /// What its compilation covers.
     pub covered: CoverageSet,
     /// Distance of that to the failing program's coverage.
@@ -82,11 +82,11 @@ pub struct Witness {
 
 /// What the search found.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct SearchOutcome {
     /// What the failing compilation covers.
     pub failing: CoverageSet,
     /// The witnesses in the order found.
-    pub witnesses: Vec<Witness>,
+    pub witnesses: Vec<WitnessProgram>,
     /// How many mutants were judged.
     pub judged: usize,
     /// How many of them still fail.
@@ -132,14 +132,14 @@ pub enum SearchError {
 /// A failing program to mutate further.
 struct Seed {
     program: Program,
-    rules: Vec<Rule>,
-    sites: Sites,
-    tried: HashMap<Rule, HashSet<usize>>,
+    rules: Vec<MutationRule>,
+    sites: RuleSites,
+    tried: HashMap<MutationRule, HashSet<usize>>,
 }
 
 struct Proposal {
-    rule: Rule,
-    rules: Vec<Rule>,
+    rule: MutationRule,
+    rules: Vec<MutationRule>,
     program: Program,
 }
 
@@ -149,9 +149,9 @@ const HIGHEST_ORDER: usize = 3;
 impl WitnessSearch<'_> {
     /// Searches until `within_budget` says no, or nothing is left to try. What was found so far is always
     /// returned.
-    pub fn run(&self, within_budget: &mut dyn FnMut() -> bool, observe: &mut dyn FnMut(SearchEvent)) -> Result<Found, SearchError> {
+    pub fn run(&self, within_budget: &mut dyn FnMut() -> bool, observe: &mut dyn FnMut(SearchEvent)) -> Result<SearchOutcome, SearchError> {
         let mut random = ChaCha8Rng::seed_from_u64(self.seed);
-        let mut found = Found { failing: self.coverage.measure(self.program, self.flags)?, order: 1, ..Found::default() };
+        let mut found = SearchOutcome { failing: self.coverage.measure(self.program, self.flags)?, order: 1, ..SearchOutcome::default() };
         let mut seen: HashSet<String> = HashSet::from([self.program.source.clone()]);
         let mut seeds = vec![self.seed_of(self.program.clone(), Vec::new())?];
         if seeds[0].sites.is_empty() {
@@ -181,12 +181,12 @@ impl WitnessSearch<'_> {
         seeds: &mut [Seed],
         random: &mut ChaCha8Rng,
         seen: &mut HashSet<String>,
-        found: &mut Found,
-        failing: &mut Vec<(Program, Vec<Rule>)>,
+        found: &mut SearchOutcome,
+        failing: &mut Vec<(Program, Vec<MutationRule>)>,
         within_budget: &mut dyn FnMut() -> bool,
         observe: &mut dyn FnMut(SearchEvent),
     ) -> Result<bool, SearchError> {
-        let mut rules: Vec<Rule> = seeds.iter().flat_map(|seed| seed.sites.rules()).collect();
+        let mut rules: Vec<MutationRule> = seeds.iter().flat_map(|seed| seed.sites.rules()).collect();
         rules.sort();
         rules.dedup();
         let Some(mut selector) = RuleSelector::new(&rules, random) else { return Ok(true) };
@@ -195,8 +195,8 @@ impl WitnessSearch<'_> {
             let mut proposals = Vec::new();
             while proposals.len() < self.batch && !live.is_empty() {
                 let rule = match self.strategy {
-                    Strategy::Guided => selector.next(random),
-                    Strategy::Random => live[random.random_range(0..live.len())],
+                    SearchStrategy::Guided => selector.next(random),
+                    SearchStrategy::Random => live[random.random_range(0..live.len())],
                 };
                 match propose(seeds, rule, random, seen) {
                     Some(proposal) => proposals.push(proposal),
@@ -216,22 +216,22 @@ impl WitnessSearch<'_> {
                 found.judged += 1;
                 let mut accepted = None;
                 match (answer, covered) {
-                    (Answer::Yes, _) => {
+                    (StillShows::Yes, _) => {
                         found.failing_mutants += 1;
                         failing.push((proposal.program, proposal.rules));
                     }
-                    (Answer::No, Some(covered)) => {
+                    (StillShows::No, Some(covered)) => {
                         let distances: Vec<f64> = found.witnesses.iter().map(|w| w.covered.distance(&covered)).collect();
                         let diverse = distances.iter().all(|distance| *distance > 0.0);
                         // Asked last, since it costs as much as the rest: what is not kept needs no sanitizer.
-                        let kept = diverse || self.strategy == Strategy::Random;
+                        let kept = diverse || self.strategy == SearchStrategy::Random;
                         if kept && self.is_invalid(&proposal.program)? {
                             found.invalid += 1;
                         } else if kept {
                             let mean = if distances.is_empty() { 1.0 } else { distances.iter().sum::<f64>() / distances.len() as f64 };
                             accepted = Some(mean);
                             let distance = covered.distance(&found.failing);
-                            found.witnesses.push(Witness { program: proposal.program, rules: proposal.rules, covered, distance });
+                            found.witnesses.push(WitnessProgram { program: proposal.program, rules: proposal.rules, covered, distance });
                         }
                     }
                     _ => found.unjudged += 1,
@@ -254,12 +254,12 @@ impl WitnessSearch<'_> {
 
     /// Judges mutants side by side, and measures those that pass.
     #[allow(clippy::type_complexity, reason = "pairs in the order given, nothing more")]
-    fn judge(&self, proposals: Vec<Proposal>) -> Vec<(Proposal, Result<(Answer, Option<CoverageSet>), SeamError>)> {
+    fn judge(&self, proposals: Vec<Proposal>) -> Vec<(Proposal, Result<(StillShows, Option<CoverageSet>), SeamError>)> {
         proposals
             .into_par_iter()
             .map(|proposal| {
                 let result = self.judge.judge(&proposal.program).and_then(|answer| match answer {
-                    Answer::No => Ok((answer, Some(self.coverage.measure(&proposal.program, self.flags)?))),
+                    StillShows::No => Ok((answer, Some(self.coverage.measure(&proposal.program, self.flags)?))),
                     _ => Ok((answer, None)),
                 });
                 (proposal, result)
@@ -267,14 +267,14 @@ impl WitnessSearch<'_> {
             .collect()
     }
 
-    fn seed_of(&self, program: Program, rules: Vec<Rule>) -> Result<Seed, SearchError> {
+    fn seed_of(&self, program: Program, rules: Vec<MutationRule>) -> Result<Seed, SearchError> {
         let sites = match trueline_ctree::parse(&program) {
             Ok(unit) => {
                 let protected = if self.protect_output { OracleCode::of_output(&unit) } else { OracleCode::none() };
-                Sites::find(&unit, &protected)
+                RuleSites::find(&unit, &protected)
             }
             // The compiler under test took it, so it is C of some kind.
-            Err(trueline_ctree::ParseError::Syntax { .. }) => Sites::find_by_tokens(&program.source),
+            Err(trueline_ctree::ParseError::Syntax { .. }) => RuleSites::find_by_tokens(&program.source),
             Err(error) => return Err(error.into()),
         };
         Ok(Seed { program, rules, sites, tried: HashMap::new() })
@@ -282,7 +282,7 @@ impl WitnessSearch<'_> {
 }
 
 /// A mutant by a rule that was not tried before; `None` when the rule has none left in any seed.
-fn propose(seeds: &mut [Seed], rule: Rule, random: &mut ChaCha8Rng, seen: &mut HashSet<String>) -> Option<Proposal> {
+fn propose(seeds: &mut [Seed], rule: MutationRule, random: &mut ChaCha8Rng, seen: &mut HashSet<String>) -> Option<Proposal> {
     let mut open: Vec<usize> = (0..seeds.len()).filter(|&i| seeds[i].left(rule) > 0).collect();
     while !open.is_empty() {
         let slot = random.random_range(0..open.len());
@@ -294,7 +294,7 @@ fn propose(seeds: &mut [Seed], rule: Rule, random: &mut ChaCha8Rng, seen: &mut H
             tried.insert(site);
             let Ok(source) = seed.sites.of(rule)[site].apply(&seed.program.source) else { continue };
             if seen.insert(source.clone()) {
-                let rules: Vec<Rule> = seed.rules.iter().copied().chain([rule]).collect();
+                let rules: Vec<MutationRule> = seed.rules.iter().copied().chain([rule]).collect();
                 let origin = Origin::Mutated {
                     parent: seed.program.name.clone(),
                     seed: 0,
@@ -309,7 +309,7 @@ fn propose(seeds: &mut [Seed], rule: Rule, random: &mut ChaCha8Rng, seen: &mut H
 }
 
 impl Seed {
-    fn left(&self, rule: Rule) -> usize {
+    fn left(&self, rule: MutationRule) -> usize {
         self.sites.of(rule).len() - self.tried.get(&rule).map_or(0, HashSet::len)
     }
 }

@@ -1,13 +1,13 @@
 //! Which rule to apply next: Metropolis–Hastings over the rules ranked by how often, and how far apart,
 //! they make witnesses (DiWi, section 3.2.2). Pure: random numbers come from the caller.
 
-use crate::rule::Rule;
+use crate::rule::MutationRule;
 use rand::{Rng, RngExt};
 
 /// What is remembered of a rule.
 #[derive(Clone, Debug)]
 struct RuleRecord {
-    rule: Rule,
+    rule: MutationRule,
     /// Mean distance of its last accepted witness to the witnesses there were.
     diversity: f64,
     accepted: u32,
@@ -25,7 +25,7 @@ impl RuleRecord {
 pub struct RuleSelector {
     /// In descending order of score.
     ranking: Vec<RuleRecord>,
-    current: Rule,
+    current: MutationRule,
     success: f64,
 }
 
@@ -35,7 +35,7 @@ const MASS: f64 = 0.95;
 
 impl RuleSelector {
     /// A selector over rules; the first one is drawn at random. `None` without any rule.
-    pub fn new(rules: &[Rule], random: &mut impl Rng) -> Option<Self> {
+    pub fn new(rules: &[MutationRule], random: &mut impl Rng) -> Option<Self> {
         if rules.is_empty() {
             return None;
         }
@@ -45,7 +45,7 @@ impl RuleSelector {
     }
 
     /// Draws the next rule: any rule is proposed with equal chance, and accepted by `acceptance`.
-    pub fn next(&mut self, random: &mut impl Rng) -> Rule {
+    pub fn next(&mut self, random: &mut impl Rng) -> MutationRule {
         let from = self.position(self.current);
         loop {
             let to = random.random_range(0..self.ranking.len());
@@ -57,7 +57,7 @@ impl RuleSelector {
     }
 
     /// Tells what became of a mutation by a rule: `Some(mean distance)` when its mutant joined the witnesses.
-    pub fn update(&mut self, rule: Rule, accepted: Option<f64>) {
+    pub fn update(&mut self, rule: MutationRule, accepted: Option<f64>) {
         let position = self.position(rule);
         let record = &mut self.ranking[position];
         record.selected += 1;
@@ -70,7 +70,7 @@ impl RuleSelector {
     }
 
     /// Forgets a rule that has no new mutant left; false when it was the last.
-    pub fn retire(&mut self, rule: Rule) -> bool {
+    pub fn retire(&mut self, rule: MutationRule) -> bool {
         if self.ranking.len() == 1 {
             return false;
         }
@@ -83,7 +83,7 @@ impl RuleSelector {
         true
     }
 
-    fn position(&self, rule: Rule) -> usize {
+    fn position(&self, rule: MutationRule) -> usize {
         self.ranking.iter().position(|record| record.rule == rule).unwrap_or(0)
     }
 }
@@ -106,8 +106,8 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
-    fn rules(count: usize) -> Vec<Rule> {
-        Rule::all().into_iter().take(count).collect()
+    fn rules(count: usize) -> Vec<MutationRule> {
+        MutationRule::all().into_iter().take(count).collect()
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
         selector.update(rules[1], None);
         selector.update(rules[1], None);
         selector.update(rules[0], None);
-        let ranking: Vec<Rule> = selector.ranking.iter().map(|record| record.rule).collect();
+        let ranking: Vec<MutationRule> = selector.ranking.iter().map(|record| record.rule).collect();
         assert_eq!(ranking[..2], [rules[3], rules[1]], "0.4·1/1 is more than 0.9·1/3");
     }
 
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn the_last_rule_cannot_be_retired() {
         let mut random = ChaCha8Rng::seed_from_u64(3);
-        let rule = Rule::ChangeConstant(ConstantChange::Increment);
+        let rule = MutationRule::ChangeConstant(ConstantChange::Increment);
         let mut selector = RuleSelector::new(&[rule], &mut random).unwrap();
         assert!(!selector.retire(rule));
         assert!(RuleSelector::new(&[], &mut random).is_none());

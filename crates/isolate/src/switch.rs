@@ -6,18 +6,18 @@
 //! which lets only the first so many transformations happen, is turned to the last place where the program
 //! passes: its two sides differ by a single transformation.
 
-use trueline_model::{Answer, Coverage, CoverageSet, Program, SeamError};
+use trueline_model::{Coverage, CoverageSet, Program, SeamError, StillShows};
 
 /// Something that can be switched off in a compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Switch {
+pub enum CompilerSwitch {
     /// Flags that switch it off for good.
     Off(Vec<String>),
     /// Flags that allow it the first so many times; the number goes after the last of them.
     Dial(Vec<String>),
 }
 
-impl Switch {
+impl CompilerSwitch {
     /// The flags that switch it off.
     pub fn off(&self) -> Vec<String> {
         match self {
@@ -53,7 +53,7 @@ pub struct Switchboard<'a> {
     /// The flags of the failing compilation.
     pub flags: &'a [String],
     /// Judges the program with further flags.
-    pub judge: &'a (dyn Fn(&[String]) -> Result<Answer, SeamError> + Sync),
+    pub judge: &'a (dyn Fn(&[String]) -> Result<StillShows, SeamError> + Sync),
     /// Measures what a compilation covers.
     pub coverage: &'a dyn Coverage,
 }
@@ -61,21 +61,21 @@ pub struct Switchboard<'a> {
 /// Finds the single switches among `candidates` that make the failure go away, and measures each.
 pub fn switch_witnesses(
     board: &Switchboard<'_>,
-    candidates: &[Switch],
+    candidates: &[CompilerSwitch],
     within_budget: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<SwitchWitness>, SeamError> {
     let mut found = Vec::new();
-    let mut groups: Vec<&[Switch]> = candidates.chunks(16).rev().collect();
+    let mut groups: Vec<&[CompilerSwitch]> = candidates.chunks(16).rev().collect();
     while let Some(group) = groups.pop() {
         if !within_budget() {
             break;
         }
-        let flags: Vec<String> = group.iter().flat_map(Switch::off).collect();
+        let flags: Vec<String> = group.iter().flat_map(CompilerSwitch::off).collect();
         match ((board.judge)(&flags)?, group) {
-            (Answer::Yes, _) => {}
-            (Answer::No, [switch]) => found.push(board.witness(switch, within_budget)?),
+            (StillShows::Yes, _) => {}
+            (StillShows::No, [switch]) => found.push(board.witness(switch, within_budget)?),
             // Some passes cannot be left out, alone or together: a group that cannot be judged is split.
-            (Answer::Unjudged, [_]) => {}
+            (StillShows::Unjudged, [_]) => {}
             (_, group) => {
                 let (left, right) = group.split_at(group.len() / 2);
                 groups.push(right);
@@ -90,13 +90,13 @@ pub fn switch_witnesses(
 const HIGHEST_DIAL: u64 = 1 << 20;
 
 impl Switchboard<'_> {
-    fn witness(&self, switch: &Switch, within_budget: &mut dyn FnMut() -> bool) -> Result<SwitchWitness, SeamError> {
+    fn witness(&self, switch: &CompilerSwitch, within_budget: &mut dyn FnMut() -> bool) -> Result<SwitchWitness, SeamError> {
         let (mut passes, mut fails) = (0, None);
-        if matches!(switch, Switch::Dial(_)) {
+        if matches!(switch, CompilerSwitch::Dial(_)) {
             while within_budget() && fails != Some(passes + 1) && passes < HIGHEST_DIAL {
                 let middle = fails.map_or(passes * 2 + 1, |fails| passes.midpoint(fails));
                 match (self.judge)(&switch.at(middle))? {
-                    Answer::No => passes = middle,
+                    StillShows::No => passes = middle,
                     _ => fails = Some(middle),
                 }
             }
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    fn find(candidates: &[Switch], judge: &(dyn Fn(&[String]) -> Answer + Sync)) -> Vec<String> {
+    fn find(candidates: &[CompilerSwitch], judge: &(dyn Fn(&[String]) -> StillShows + Sync)) -> Vec<String> {
         let program = Program {
             name: "p.c".to_owned(),
             language: Language::C,
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn the_single_switches_that_help_are_found_in_groups() {
-        let candidates: Vec<Switch> = (0..40).map(|n| Switch::Off(vec![format!("-off{n}")])).collect();
-        let helps = |flags: &[String]| if flags.iter().any(|f| f == "-off7" || f == "-off33") { Answer::No } else { Answer::Yes };
+        let candidates: Vec<CompilerSwitch> = (0..40).map(|n| CompilerSwitch::Off(vec![format!("-off{n}")])).collect();
+        let helps = |flags: &[String]| if flags.iter().any(|f| f == "-off7" || f == "-off33") { StillShows::No } else { StillShows::Yes };
         assert_eq!(find(&candidates, &helps), ["-off7", "-off33"]);
     }
 
@@ -148,8 +148,8 @@ mod tests {
     fn a_dial_is_turned_to_the_last_place_that_passes() {
         let below = |flags: &[String]| {
             let value: u64 = flags[1].strip_prefix("limit=").unwrap().parse().unwrap();
-            if value < 613 { Answer::No } else { Answer::Yes }
+            if value < 613 { StillShows::No } else { StillShows::Yes }
         };
-        assert_eq!(find(&[Switch::Dial(vec!["-x".to_owned(), "limit=".to_owned()])], &below), ["-x limit=612"]);
+        assert_eq!(find(&[CompilerSwitch::Dial(vec!["-x".to_owned(), "limit=".to_owned()])], &below), ["-x limit=612"]);
     }
 }

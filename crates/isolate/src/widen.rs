@@ -5,7 +5,7 @@
 //! Deliberately absent: values other than numbers, and conditions that come out of macros.
 
 use crate::oracle_code::guarding_conditions;
-use trueline_ctree::{Edits, NodeId, NodeKind, ParseError, TypeKind, UnaryOp, Unit, parse};
+use trueline_ctree::{CTypeKind, Edits, NodeId, NodeKind, ParseError, SourceUnit, UnaryOp, parse};
 use trueline_model::Program;
 
 /// The program with the numbers printed that its checks compare; `None` when it has no such check. It still
@@ -24,7 +24,7 @@ pub fn widen(program: &Program) -> Result<Option<Program>, ParseError> {
 }
 
 /// Rewrites the comparisons and truth values that a condition is made of.
-fn show_leaves(unit: &Unit, id: NodeId, edits: &mut Edits) {
+fn show_leaves(unit: &SourceUnit, id: NodeId, edits: &mut Edits) {
     let id = unit.peel(id);
     let node = unit.node(id);
     if !unit.is_text(id) {
@@ -37,7 +37,7 @@ fn show_leaves(unit: &Unit, id: NodeId, edits: &mut Edits) {
         }
         (NodeKind::Unary(UnaryOp::Not, _), [inner]) => show_leaves(unit, *inner, edits),
         (NodeKind::Binary(op, _), [left, right]) if op.is_comparison() => {
-            let (Some(a), Some(b)) = (Number::of(unit, *left), Number::of(unit, *right)) else { return };
+            let (Some(a), Some(b)) = (PrintedNumber::of(unit, *left), PrintedNumber::of(unit, *right)) else { return };
             let (left, right) = (unit.slice(*left), unit.slice(*right));
             let text = format!(
                 "({{ __typeof__ (+({left})) trueline_a = ({left}); __typeof__ (+({right})) trueline_b = ({right}); {}{}trueline_a {} trueline_b; }})",
@@ -48,7 +48,7 @@ fn show_leaves(unit: &Unit, id: NodeId, edits: &mut Edits) {
             edits.replace(node.span, text);
         }
         _ => {
-            let Some(number) = Number::of(unit, id) else { return };
+            let Some(number) = PrintedNumber::of(unit, id) else { return };
             let value = unit.slice(id);
             let text = format!("({{ __typeof__ (+({value})) trueline_a = ({value}); {}trueline_a; }})", number.print("trueline_a"));
             edits.replace(node.span, text);
@@ -58,18 +58,18 @@ fn show_leaves(unit: &Unit, id: NodeId, edits: &mut Edits) {
 
 /// How a value is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Number {
+enum PrintedNumber {
     Integer,
     Floating,
 }
 
-impl Number {
-    fn of(unit: &Unit, id: NodeId) -> Option<Self> {
+impl PrintedNumber {
+    fn of(unit: &SourceUnit, id: NodeId) -> Option<Self> {
         let ty = unit.ty(unit.node(unit.peel(id)).ty?);
         match &ty.kind {
-            TypeKind::Int(_) | TypeKind::Enum(_) => Some(Self::Integer),
-            TypeKind::Float(_) => Some(Self::Floating),
-            TypeKind::Other if ty.spelling.ends_with("__int128") => Some(Self::Integer),
+            CTypeKind::Int(_) | CTypeKind::Enum(_) => Some(Self::Integer),
+            CTypeKind::Float(_) => Some(Self::Floating),
+            CTypeKind::Other if ty.spelling.ends_with("__int128") => Some(Self::Integer),
             _ => None,
         }
     }

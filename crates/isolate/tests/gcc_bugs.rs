@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 use trueline_coverage::StockCoverage;
-use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, RankingReport, WitnessSearch, debug_counters, diagnose};
+use trueline_isolate::{Aggregate, FailureJudge, FailureKind, RankLevel, RankingReport, WitnessSearch, debug_counters, diagnose};
 use trueline_model::{Coverage, Language, OptLevel, Origin, Program};
 use trueline_toolchain::{cpu_time, find_compiler};
 
@@ -42,7 +42,7 @@ fn rank_of(file: &str, level: OptLevel, flags: &[&str], buggy: &str) -> Option<u
         map: coverage.code_map(),
         crash: kind == FailureKind::Crash,
     };
-    report.ranking(Level::File, Aggregate::Evidence).into_iter().find(|s| s.file == buggy).map(|s| s.rank)
+    report.ranking(RankLevel::File, Aggregate::Evidence).into_iter().find(|s| s.file == buggy).map(|s| s.rank)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use trueline_ctree::parse_text;
-use trueline_isolate::{OracleCode, Rule, Sites};
+use trueline_isolate::{MutationRule, OracleCode, RuleSites};
 
 #[test]
 fn every_rule_file_gives_the_mutants_it_expects() {
@@ -16,13 +16,13 @@ fn every_rule_file_gives_the_mutants_it_expects() {
         let field =
             |key: &str| text.lines().filter_map(|line| line.strip_prefix(&format!("// {key}: ")).map(str::to_owned)).collect::<Vec<_>>();
         let name = &field("rule")[0];
-        let rule = Rule::all().into_iter().find(|rule| rule.to_string() == *name).unwrap_or_else(|| panic!("no rule `{name}`"));
+        let rule = MutationRule::all().into_iter().find(|rule| rule.to_string() == *name).unwrap_or_else(|| panic!("no rule `{name}`"));
         let unit = match parse_text("program.c", &text, &[]) {
             Ok(unit) => unit,
             Err(trueline_ctree::ParseError::NoLibclang(reason)) => return println!("skipped: {reason}"),
             Err(error) => panic!("{}: {error}", path.display()),
         };
-        let sites = Sites::find(&unit, &OracleCode::of_output(&unit));
+        let sites = RuleSites::find(&unit, &OracleCode::of_output(&unit));
         let mut changed: Vec<String> = sites
             .of(rule)
             .iter()

@@ -2,8 +2,8 @@
 //! programs with certain words in them.
 
 use std::os::unix::fs::PermissionsExt;
-use trueline_isolate::{Extent, FailureJudge, FailureKind, diagnose};
-use trueline_model::{Answer, Interesting, Language, OptLevel, Origin, Program};
+use trueline_isolate::{FailureJudge, FailureKind, ProgramExtent, diagnose};
+use trueline_model::{Interesting, Language, OptLevel, Origin, Program, StillShows};
 use trueline_toolchain::{Compiler, find_compiler};
 
 /// At -O2 it crashes on CRASH_HERE and, somewhere else, on CRASH_THERE, and makes MISCOMPILED programs return 7.
@@ -50,9 +50,9 @@ fn a_crash_somewhere_else_is_neither_the_failure_nor_a_pass() {
     let failure = diagnose(&returning("CRASH_HERE", "0"), &stub.compiler, &[OptLevel::O2], &[], None).unwrap();
     assert_eq!(failure.kind, FailureKind::Crash);
     let judge = FailureJudge::new(failure);
-    assert_eq!(judge.judge(&returning("CRASH_HERE", "1")).unwrap(), Answer::Yes);
-    assert_eq!(judge.judge(&returning("CRASH_THERE", "0")).unwrap(), Answer::Unjudged);
-    assert_eq!(judge.judge(&returning("calm", "0")).unwrap(), Answer::No);
+    assert_eq!(judge.judge(&returning("CRASH_HERE", "1")).unwrap(), StillShows::Yes);
+    assert_eq!(judge.judge(&returning("CRASH_THERE", "0")).unwrap(), StillShows::Unjudged);
+    assert_eq!(judge.judge(&returning("calm", "0")).unwrap(), StillShows::No);
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn a_program_that_does_not_link_alone_is_compiled_only() {
     let Some(stub) = stub() else { return };
     let source = "extern int elsewhere(void);\nint main(void) { return elsewhere(); } /* CRASH_HERE */\n";
     let failure = diagnose(&program(source), &stub.compiler, &[OptLevel::O2], &[], None).unwrap();
-    assert_eq!((failure.kind, failure.extent), (FailureKind::Crash, Extent::Compiled));
+    assert_eq!((failure.kind, failure.extent), (FailureKind::Crash, ProgramExtent::Compiled));
     let judge = FailureJudge::new(failure);
-    assert_eq!(judge.judge(&program(source)).unwrap(), Answer::Yes);
-    assert_eq!(judge.judge(&program(&source.replace("CRASH_HERE", "calm"))).unwrap(), Answer::No);
+    assert_eq!(judge.judge(&program(source)).unwrap(), StillShows::Yes);
+    assert_eq!(judge.judge(&program(&source.replace("CRASH_HERE", "calm"))).unwrap(), StillShows::No);
 }

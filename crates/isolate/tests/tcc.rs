@@ -2,7 +2,7 @@
 //! `scripts/gcov-tcc DIR x86_64-gen.c 's/ll ? 63 : 31/ll ? 63 : 15/'`, whose shifts by 16 and more are wrong.
 
 use trueline_coverage::GcovCoverage;
-use trueline_isolate::{Aggregate, FailureJudge, FailureKind, Level, RankingReport, WitnessSearch, diagnose};
+use trueline_isolate::{Aggregate, FailureJudge, FailureKind, RankLevel, RankingReport, WitnessSearch, diagnose};
 use trueline_model::{Coverage, Language, OptLevel, Origin, Program};
 use trueline_toolchain::find_compiler;
 
@@ -53,7 +53,7 @@ fn a_seeded_bug_of_tccs_code_generator_leads_to_its_file() {
     let found = run();
     assert!(!found.witnesses.is_empty());
     let report = RankingReport { found: &found, switches: &[], levels: &[], passing: &[], map: coverage.code_map(), crash: false };
-    let ranking = report.ranking(Level::File, Aggregate::Evidence);
+    let ranking = report.ranking(RankLevel::File, Aggregate::Evidence);
     let place = ranking.iter().find(|s| s.file.ends_with("x86_64-gen.c")).unwrap();
     assert!(place.rank <= 2, "{ranking:?}");
     let again: Vec<String> = run().witnesses.into_iter().map(|w| w.program.source).collect();

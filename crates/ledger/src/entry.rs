@@ -36,7 +36,7 @@ pub enum Component {
 
 /// What an entry is looked for in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum ToolFamily {
     /// Compilers of a kind.
     Compilers(CompilerKind),
     /// Releases of a debugger.
@@ -45,13 +45,13 @@ pub enum Family {
 
 impl Component {
     /// What its entries are looked for in.
-    pub fn family(self) -> Family {
+    pub fn family(self) -> ToolFamily {
         match self {
-            Self::Gcc => Family::Compilers(CompilerKind::Gcc),
-            Self::Llvm => Family::Compilers(CompilerKind::Clang),
-            Self::Rustc => Family::Compilers(CompilerKind::Rustc),
-            Self::Gdb => Family::Debuggers(ToolKind::Gdb),
-            Self::Lldb => Family::Debuggers(ToolKind::Lldb),
+            Self::Gcc => ToolFamily::Compilers(CompilerKind::Gcc),
+            Self::Llvm => ToolFamily::Compilers(CompilerKind::Clang),
+            Self::Rustc => ToolFamily::Compilers(CompilerKind::Rustc),
+            Self::Gdb => ToolFamily::Debuggers(ToolKind::Gdb),
+            Self::Lldb => ToolFamily::Debuggers(ToolKind::Lldb),
         }
     }
 
@@ -201,7 +201,7 @@ pub enum Standing {
 
 /// One directory of the ledger.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// Its name.
     pub id: EntryId,
     /// Where it is.
@@ -241,7 +241,7 @@ pub enum LedgerError {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     /// The entries.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LedgerEntry>,
 }
 
 impl Ledger {
@@ -254,7 +254,7 @@ impl Ledger {
             }
             for path in directories(&within)? {
                 if path.join("bug.toml").is_file() {
-                    entries.push(Entry::read(&path, standing)?);
+                    entries.push(LedgerEntry::read(&path, standing)?);
                 } else if path != dir.join("debatable") {
                     let message = "it has no bug.toml; an entry has bug.toml, report.md, reproduce.sh and a program".to_owned();
                     return Err(LedgerError::Bad { path, message });
@@ -266,7 +266,7 @@ impl Ledger {
     }
 }
 
-fn rank(entry: &Entry) -> (Standing, Severity, std::cmp::Reverse<u32>, &EntryId) {
+fn rank(entry: &LedgerEntry) -> (Standing, Severity, std::cmp::Reverse<u32>, &EntryId) {
     (entry.standing, entry.bug.severity, std::cmp::Reverse(entry.bug.findings), &entry.id)
 }
 
@@ -277,7 +277,7 @@ fn directories(dir: &Path) -> Result<Vec<PathBuf>, LedgerError> {
     Ok(paths)
 }
 
-impl Entry {
+impl LedgerEntry {
     fn read(directory: &Path, standing: Standing) -> Result<Self, LedgerError> {
         let text = |name: &str| {
             let path = directory.join(name);
@@ -304,7 +304,7 @@ impl Entry {
         if !bug.versions.values().any(|levels| !levels.is_empty()) {
             return Err(bad("it shows with no version; name the versions and levels that were tried".to_owned()));
         }
-        if matches!(bug.component.family(), Family::Debuggers(_)) && bug.shows.invariant.is_some() {
+        if matches!(bug.component.family(), ToolFamily::Debuggers(_)) && bug.shows.invariant.is_some() {
             return Err(bad(
                 "it is about a debugger, and names an invariant of compilers; leave it out, and reproduce.sh is asked".to_owned()
             ));

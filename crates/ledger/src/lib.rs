@@ -6,5 +6,7 @@
 mod entry;
 mod verify;
 
-pub use entry::{Bug, Component, Entry, EntryId, Family, Ledger, LedgerError, Near, Severity, Site, Standing, Status, Symptom, Tie};
+pub use entry::{
+    Bug, Component, EntryId, Ledger, LedgerEntry, LedgerError, Near, Severity, Site, Standing, Status, Symptom, Tie, ToolFamily,
+};
 pub use verify::{Answer, Recorded, State, Tried, verify};

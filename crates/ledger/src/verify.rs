@@ -1,7 +1,7 @@
 //! Whether an entry still shows, in one compiler or debugger at one level. What an invariant speaks of is checked; anything else is
 //! asked of the entry's own script, which knows what to look at.
 
-use crate::entry::{Entry, Symptom};
+use crate::entry::{LedgerEntry, Symptom};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -99,7 +99,7 @@ impl Answer {
 }
 
 /// Looks for an entry in a compiler or debugger, at every level at which it was ever seen.
-pub fn verify(entry: &Entry, tried: Tried<'_>) -> Result<Vec<Answer>, CheckError> {
+pub fn verify(entry: &LedgerEntry, tried: Tried<'_>) -> Result<Vec<Answer>, CheckError> {
     let version = tried.version();
     let recorded = |level: OptLevel| match entry.bug.versions.get(&version) {
         None => Recorded::Nothing,
@@ -115,7 +115,7 @@ pub fn verify(entry: &Entry, tried: Tried<'_>) -> Result<Vec<Answer>, CheckError
 }
 
 /// Builds the program and checks it.
-fn check(entry: &Entry, wanted: Invariant, compiler: &Compiler) -> Result<Vec<(OptLevel, State)>, CheckError> {
+fn check(entry: &LedgerEntry, wanted: Invariant, compiler: &Compiler) -> Result<Vec<(OptLevel, State)>, CheckError> {
     // Everything that is usual, as a user's check has it: one invariant's finding may be another's reason to be silent.
     let mut invariants: Vec<Invariant> = Invariant::usual().filter(|i| *i != Invariant::Codegen).collect();
     if !invariants.contains(&wanted) {
@@ -138,7 +138,7 @@ fn check(entry: &Entry, wanted: Invariant, compiler: &Compiler) -> Result<Vec<(O
 }
 
 /// Runs the entry's script, whose exit code says whether the fault shows: 0 yes, 1 no, anything else that it cannot be told.
-fn ask_script(entry: &Entry, tried: Tried<'_>, level: OptLevel) -> State {
+fn ask_script(entry: &LedgerEntry, tried: Tried<'_>, level: OptLevel) -> State {
     let (name, path) = tried.told();
     let script = entry.directory.join("reproduce.sh");
     let job = Job::new("/bin/sh").arg(&script).env(name, path).env("LEVEL", level.to_string()).limits(Limits::seconds(PATIENCE));

@@ -144,7 +144,7 @@ pub const RBP: u8 = 5;
 /// Why an access could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("memory at {address:#x} is not mapped")]
-pub struct Fault {
+pub struct AccessFault {
     /// The address that was accessed.
     pub address: u64,
 }
@@ -179,9 +179,9 @@ pub trait Machine {
     /// Writes a register or flag.
     fn set(&mut self, place: Place, value: Self::V);
     /// Reads some bytes of memory.
-    fn load(&mut self, address: &Self::V, bytes: u32) -> Result<Self::V, Fault>;
+    fn load(&mut self, address: &Self::V, bytes: u32) -> Result<Self::V, AccessFault>;
     /// Writes a value to memory.
-    fn store(&mut self, address: &Self::V, value: &Self::V) -> Result<(), Fault>;
+    fn store(&mut self, address: &Self::V, value: &Self::V) -> Result<(), AccessFault>;
     /// The address that an operand of the form `[rip+x]` names, given at link time.
     fn link_address(&mut self, address: u64) -> Self::V;
     /// A number in the code that may be the address of something, as code that is linked to fixed addresses has it.

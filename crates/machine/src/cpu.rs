@@ -3,7 +3,7 @@
 //!
 //! Memory pages are shared until written, so a run starts from a snapshot for the price of a map.
 
-use crate::algebra::{Bin, Fault, Flag, Float, Machine, Place, RSP};
+use crate::algebra::{AccessFault, Bin, Flag, Float, Machine, Place, RSP};
 use crate::hash::Mixing;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -71,33 +71,33 @@ impl Memory {
     }
 
     /// Up to 16 bytes, little-endian.
-    pub fn read(&self, address: u64, bytes: u32) -> Result<u128, Fault> {
+    pub fn read(&self, address: u64, bytes: u32) -> Result<u128, AccessFault> {
         let offset = (address % PAGE) as usize;
         let mut buffer = [0u8; 16];
         if offset + bytes as usize <= PAGE as usize {
-            let page = self.pages.get(&(address / PAGE)).ok_or(Fault { address })?;
+            let page = self.pages.get(&(address / PAGE)).ok_or(AccessFault { address })?;
             buffer[..bytes as usize].copy_from_slice(&page[offset..offset + bytes as usize]);
         } else {
             for (n, slot) in buffer.iter_mut().enumerate().take(bytes as usize) {
                 let at = address.wrapping_add(n as u64);
-                *slot = self.byte(at).ok_or(Fault { address: at })?;
+                *slot = self.byte(at).ok_or(AccessFault { address: at })?;
             }
         }
         Ok(u128::from_le_bytes(buffer))
     }
 
     /// Writes up to 16 bytes.
-    pub fn write(&mut self, address: u64, value: u128, bytes: u32) -> Result<(), Fault> {
+    pub fn write(&mut self, address: u64, value: u128, bytes: u32) -> Result<(), AccessFault> {
         let buffer = value.to_le_bytes();
         let offset = (address % PAGE) as usize;
         if offset + bytes as usize <= PAGE as usize {
-            let page = self.pages.get_mut(&(address / PAGE)).ok_or(Fault { address })?;
+            let page = self.pages.get_mut(&(address / PAGE)).ok_or(AccessFault { address })?;
             Arc::make_mut(page)[offset..offset + bytes as usize].copy_from_slice(&buffer[..bytes as usize]);
             return Ok(());
         }
         for (n, byte) in buffer.iter().enumerate().take(bytes as usize) {
             let at = address.wrapping_add(n as u64);
-            let page = self.pages.get_mut(&(at / PAGE)).ok_or(Fault { address: at })?;
+            let page = self.pages.get_mut(&(at / PAGE)).ok_or(AccessFault { address: at })?;
             Arc::make_mut(page)[(at % PAGE) as usize] = *byte;
         }
         Ok(())
@@ -233,7 +233,7 @@ impl Cpu {
     }
 
     /// Writes memory and keeps the fingerprint.
-    pub fn write(&mut self, address: u64, value: u128, bytes: u32) -> Result<(), Fault> {
+    pub fn write(&mut self, address: u64, value: u128, bytes: u32) -> Result<(), AccessFault> {
         let shared = self.tracker.locate(address).is_some();
         if !shared {
             return self.memory.write(address, value, bytes);
@@ -246,7 +246,7 @@ impl Cpu {
     }
 
     /// Pushes a word on the stack.
-    pub fn push(&mut self, value: u64) -> Result<(), Fault> {
+    pub fn push(&mut self, value: u64) -> Result<(), AccessFault> {
         let top = self.gpr[RSP as usize].wrapping_sub(8);
         self.write(top, u128::from(value), 8)?;
         self.gpr[RSP as usize] = top;
@@ -254,7 +254,7 @@ impl Cpu {
     }
 
     /// Pops a word off the stack.
-    pub fn pop(&mut self) -> Result<u64, Fault> {
+    pub fn pop(&mut self) -> Result<u64, AccessFault> {
         let top = self.gpr[RSP as usize];
         let value = self.memory.read(top, 8)? as u64;
         self.gpr[RSP as usize] = top.wrapping_add(8);
@@ -362,11 +362,11 @@ impl Machine for Cpu {
         }
     }
 
-    fn load(&mut self, address: &Word, bytes: u32) -> Result<Word, Fault> {
+    fn load(&mut self, address: &Word, bytes: u32) -> Result<Word, AccessFault> {
         Ok(Word { bits: self.memory.read(address.bits as u64, bytes)?, width: bytes * 8 })
     }
 
-    fn store(&mut self, address: &Word, value: &Word) -> Result<(), Fault> {
+    fn store(&mut self, address: &Word, value: &Word) -> Result<(), AccessFault> {
         self.write(address.bits as u64, value.bits, value.width / 8)
     }
 

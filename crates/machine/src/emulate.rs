@@ -11,21 +11,21 @@ pub use numbers::pure_arguments;
 use crate::algebra::RSP;
 use crate::cpu::Cpu;
 use crate::image::Image;
-use crate::lift::{self, Flow};
+use crate::lift::{self, CodeFlow};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
-use outside::{Ending, Library};
+use outside::{CallEnding, Library};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// Decoded code of an image.
-pub struct Code<'a> {
+pub struct DecodedCode<'a> {
     /// The image that the code is from.
     pub image: &'a Image,
     cache: RefCell<HashMap<u64, Instruction>>,
 }
 
-impl<'a> Code<'a> {
+impl<'a> DecodedCode<'a> {
     /// Code of an image.
     pub fn new(image: &'a Image) -> Self {
         Self { image, cache: RefCell::default() }
@@ -68,7 +68,7 @@ impl<'a> Code<'a> {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum EmulatorStop {
     /// The function returned to its caller.
     Returned,
     /// The instruction limit was reached, the observer had enough, or the program ended in a call of `exit`.
@@ -90,15 +90,21 @@ pub struct Instant<'a> {
 const SENTINEL: u64 = 0x7ead_0000_dead_0000;
 
 /// Runs from `entry` until the function returns.
-pub fn run(code: &Code<'_>, cpu: &mut Cpu, entry: u64, limit: u64, observe: &mut dyn FnMut(Instant<'_>) -> ControlFlow<()>) -> Stop {
+pub fn run(
+    code: &DecodedCode<'_>,
+    cpu: &mut Cpu,
+    entry: u64,
+    limit: u64,
+    observe: &mut dyn FnMut(Instant<'_>) -> ControlFlow<()>,
+) -> EmulatorStop {
     let mut pc = entry;
     let mut depth = 0usize;
     let mut library = Library::default();
     for _ in 0..limit {
         if observe(Instant { cpu, pc, depth }).is_break() {
-            return Stop::Cut;
+            return EmulatorStop::Cut;
         }
-        let Some(instruction) = code.at(pc) else { return Stop::Failed(format!("no code at {pc:#x}")) };
+        let Some(instruction) = code.at(pc) else { return EmulatorStop::Failed(format!("no code at {pc:#x}")) };
         let next = instruction.next_ip();
         if let Some(result) = string(cpu, &instruction) {
             match result {
@@ -106,30 +112,30 @@ pub fn run(code: &Code<'_>, cpu: &mut Cpu, entry: u64, limit: u64, observe: &mut
                     pc = next;
                     continue;
                 }
-                Err(e) => return Stop::Failed(format!("{e} at {pc:#x}")),
+                Err(e) => return EmulatorStop::Failed(format!("{e} at {pc:#x}")),
             }
         }
         let flow = match lift::execute(cpu, &instruction) {
             Ok(flow) => flow,
-            Err(e) => return Stop::Failed(format!("{e} at {pc:#x}")),
+            Err(e) => return EmulatorStop::Failed(format!("{e} at {pc:#x}")),
         };
         let (target, is_call) = match flow {
-            Flow::Next => (next, false),
-            Flow::Jump(to) => (to, false),
-            Flow::Branch(condition, to) => (if condition.bits != 0 { to } else { next }, false),
-            Flow::JumpTo(to) => ((to.bits as u64).wrapping_sub(cpu.bias), false),
-            Flow::Call(to) => (to, true),
-            Flow::CallTo(to) => ((to.bits as u64).wrapping_sub(cpu.bias), true),
-            Flow::Stop => return Stop::Failed(format!("a trap at {pc:#x}")),
-            Flow::Return => {
+            CodeFlow::Next => (next, false),
+            CodeFlow::Jump(to) => (to, false),
+            CodeFlow::Branch(condition, to) => (if condition.bits != 0 { to } else { next }, false),
+            CodeFlow::JumpTo(to) => ((to.bits as u64).wrapping_sub(cpu.bias), false),
+            CodeFlow::Call(to) => (to, true),
+            CodeFlow::CallTo(to) => ((to.bits as u64).wrapping_sub(cpu.bias), true),
+            CodeFlow::Stop => return EmulatorStop::Failed(format!("a trap at {pc:#x}")),
+            CodeFlow::Return => {
                 if depth == 0 {
-                    return Stop::Returned;
+                    return EmulatorStop::Returned;
                 }
                 depth -= 1;
                 match cpu.pop() {
-                    Ok(SENTINEL) => return Stop::Returned,
+                    Ok(SENTINEL) => return EmulatorStop::Returned,
                     Ok(to) => (to.wrapping_sub(cpu.bias), false),
-                    Err(e) => return Stop::Failed(e.to_string()),
+                    Err(e) => return EmulatorStop::Failed(e.to_string()),
                 }
             }
         };
@@ -138,37 +144,37 @@ pub fn run(code: &Code<'_>, cpu: &mut Cpu, entry: u64, limit: u64, observe: &mut
         let name = if leaves { code.outside(target).or_else(|| foreign(code, &instruction, target, cpu.bias)) } else { None };
         if let Some(name) = name {
             match library.answer(cpu, &name, depth) {
-                Ok(Ending::Back) => {}
-                Ok(Ending::Over) => return Stop::Cut,
-                Err(e) => return Stop::Failed(e),
+                Ok(CallEnding::Back) => {}
+                Ok(CallEnding::Over) => return EmulatorStop::Cut,
+                Err(e) => return EmulatorStop::Failed(e),
             }
             if is_call {
                 pc = next;
             } else if depth == 0 {
-                return Stop::Returned;
+                return EmulatorStop::Returned;
             } else {
                 // A tail call out of a callee returns to the callee's caller.
                 depth -= 1;
                 match cpu.pop() {
                     Ok(to) => pc = to.wrapping_sub(cpu.bias),
-                    Err(e) => return Stop::Failed(e.to_string()),
+                    Err(e) => return EmulatorStop::Failed(e.to_string()),
                 }
             }
         } else if is_call {
             if depth > 200 {
-                return Stop::Failed("the recursion is too deep".to_owned());
+                return EmulatorStop::Failed("the recursion is too deep".to_owned());
             }
             if let Err(e) = cpu.push(next.wrapping_add(cpu.bias)) {
-                return Stop::Failed(e.to_string());
+                return EmulatorStop::Failed(e.to_string());
             }
             depth += 1;
         }
     }
-    Stop::Cut
+    EmulatorStop::Cut
 }
 
 /// The name of a function in another file that is called through a pointer: that of the slot, or none in particular.
-fn foreign(code: &Code<'_>, instruction: &Instruction, target: u64, bias: u64) -> Option<String> {
+fn foreign(code: &DecodedCode<'_>, instruction: &Instruction, target: u64, bias: u64) -> Option<String> {
     let direct = matches!(instruction.op0_kind(), iced_x86::OpKind::NearBranch64);
     let slot = instruction.is_ip_rel_memory_operand().then(|| code.image.outside.get(&instruction.memory_displacement64())).flatten();
     let far = || (!direct && (LIBRARIES..STACK).contains(&target.wrapping_add(bias))).then(|| "?".to_owned());
@@ -181,7 +187,7 @@ const STACK: u64 = 0x7fff_ffff_f000;
 
 /// Executes a string move or store, repeated or not; these loop, so the lifter does not know them. `None` for
 /// every other instruction.
-fn string(cpu: &mut Cpu, instruction: &Instruction) -> Option<Result<(), crate::algebra::Fault>> {
+fn string(cpu: &mut Cpu, instruction: &Instruction) -> Option<Result<(), crate::algebra::AccessFault>> {
     let (size, copies) = match instruction.mnemonic() {
         Mnemonic::Movsb => (1u32, true),
         Mnemonic::Movsw => (2, true),
@@ -213,7 +219,7 @@ fn string(cpu: &mut Cpu, instruction: &Instruction) -> Option<Result<(), crate::
 }
 
 /// Prepares the stack of a machine for a run: the return address on top, everything below poisoned.
-pub fn enter(cpu: &mut Cpu) -> Result<(), crate::algebra::Fault> {
+pub fn enter(cpu: &mut Cpu) -> Result<(), crate::algebra::AccessFault> {
     let top = cpu.gpr[RSP as usize];
     cpu.memory.map_zeroes(top.wrapping_sub(0x4_0000), 0x4_0000);
     for n in 1..=0x400u64 {

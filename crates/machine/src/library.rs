@@ -7,7 +7,7 @@ use crate::symbolic::call::{Argument, Effect};
 
 /// Whether a function comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum LibraryEnding {
     /// It returns to its caller.
     Returns,
     /// It never returns.
@@ -22,7 +22,7 @@ pub fn plain(name: &str) -> &str {
 }
 
 /// How a call of an imported function ends.
-pub fn ending(name: &str) -> Ending {
+pub fn ending(name: &str) -> LibraryEnding {
     match plain(name) {
         "exit"
         | "abort"
@@ -35,10 +35,10 @@ pub fn ending(name: &str) -> Ending {
         | "__fortify_fail"
         | "__chk_fail"
         | "err"
-        | "errx" => Ending::Never,
+        | "errx" => LibraryEnding::Never,
         "setjmp" | "_setjmp" | "__sigsetjmp" | "sigsetjmp" | "longjmp" | "_longjmp" | "siglongjmp" | "fork" | "vfork" | "clone"
-        | "pthread_create" | "getcontext" | "setcontext" | "swapcontext" => Ending::Strange,
-        _ => Ending::Returns,
+        | "pthread_create" | "getcontext" | "setcontext" | "swapcontext" => LibraryEnding::Strange,
+        _ => LibraryEnding::Returns,
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Question {
 
 /// An answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum SolverAnswer {
     /// Yes, always.
     Valid,
     /// There is a counterexample.
@@ -84,16 +84,16 @@ impl Solver {
     }
 
     /// Answers all questions; what rewriting settles never reaches the process.
-    pub fn ask(&mut self, terms: &mut Terms, questions: &[Question]) -> Vec<Answer> {
+    pub fn ask(&mut self, terms: &mut Terms, questions: &[Question]) -> Vec<SolverAnswer> {
         let mut rewritten = Rewriting::default();
         let questions: Vec<Option<Question>> = questions.iter().map(|q| rewritten.simplify(terms, q)).collect();
         let open: Vec<&Question> = questions.iter().flatten().collect();
         let mut found = if open.is_empty() { Vec::new() } else { self.run(terms, &open) }.into_iter();
-        let answer = |q: &Option<Question>| if q.is_some() { found.next().unwrap_or(Answer::Unknown) } else { Answer::Valid };
+        let answer = |q: &Option<Question>| if q.is_some() { found.next().unwrap_or(SolverAnswer::Unknown) } else { SolverAnswer::Valid };
         questions.iter().map(answer).collect()
     }
 
-    fn run(&mut self, terms: &Terms, questions: &[&Question]) -> Vec<Answer> {
+    fn run(&mut self, terms: &Terms, questions: &[&Question]) -> Vec<SolverAnswer> {
         let Some(tool) = self.tool.clone() else { return Vec::new() };
         let left = FUNCTION_BUDGET.saturating_sub(self.cpu);
         if left < Duration::from_secs(1) {
@@ -143,20 +143,20 @@ impl Solver {
 
 /// The answers in the solver's output, each under the number of its question, and the first complaint. After an error nothing that
 /// it says is believed: an assertion may have been left out.
-pub fn read_answers(output: &str, questions: usize) -> (Vec<Answer>, Option<String>) {
-    let mut answers = vec![Answer::Unknown; questions];
+pub fn read_answers(output: &str, questions: usize) -> (Vec<SolverAnswer>, Option<String>) {
+    let mut answers = vec![SolverAnswer::Unknown; questions];
     let mut number: Option<usize> = None;
     for line in output.lines().map(str::trim) {
         if line.starts_with("(error") {
-            return (vec![Answer::Unknown; questions], Some(line.to_owned()));
+            return (vec![SolverAnswer::Unknown; questions], Some(line.to_owned()));
         }
         if let Some(n) = line.trim_matches('"').strip_prefix("question ") {
             number = n.parse().ok();
             continue;
         }
         let answer = match line {
-            "unsat" => Answer::Valid,
-            "sat" => Answer::Refuted,
+            "unsat" => SolverAnswer::Valid,
+            "sat" => SolverAnswer::Refuted,
             _ => continue,
         };
         if let Some(slot) = number.take().and_then(|n| answers.get_mut(n)) {

@@ -13,7 +13,7 @@ pub mod call;
 pub mod frame;
 pub mod memory;
 
-use crate::algebra::{Bin, Fault, Float, Machine, Place, RSP};
+use crate::algebra::{AccessFault, Bin, Float, Machine, Place, RSP};
 use crate::library;
 use crate::term::{BASE, Term, Terms};
 use call::{Argument, Call, Effect, Site};
@@ -520,14 +520,14 @@ impl Machine for Symbolic {
     fn set(&mut self, place: Place, value: Term) {
         self.places.insert(place, value);
     }
-    fn load(&mut self, address: &Term, bytes: u32) -> Result<Term, Fault> {
+    fn load(&mut self, address: &Term, bytes: u32) -> Result<Term, AccessFault> {
         Ok(match self.place_of(*address) {
             Where::Frame(offset) => self.frame_value(offset, bytes),
             Where::Shared => self.load_shared(*address, bytes),
             Where::Indexed(_) | Where::Anywhere => self.terms.fresh(bytes * 8),
         })
     }
-    fn store(&mut self, address: &Term, value: &Term) -> Result<(), Fault> {
+    fn store(&mut self, address: &Term, value: &Term) -> Result<(), AccessFault> {
         match self.place_of(*address) {
             Where::Frame(offset) => self.frame.write(&mut self.terms, offset, *value),
             Where::Indexed(from) => self.lose_frame(Some(from)),

@@ -19,10 +19,10 @@ mod smt;
 
 pub use known::Pinned;
 pub use logic::{Extreme, Sign};
-pub use shape::Shape;
+pub use shape::TermShape;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Node {
+enum TermNode {
     Const(u32, u128),
     Var(u32, Name),
     Bin(Bin, Term, Term),
@@ -36,15 +36,15 @@ enum Node {
     Call(Name, u32, Box<[Term]>),
 }
 
-impl Node {
+impl TermNode {
     /// Adds what it is made of to the terms that a walk has still to visit.
     fn push_operands(&self, work: &mut Vec<Term>) {
         match self {
-            Node::Const(..) | Node::Var(..) => {}
-            Node::Bin(_, a, b) | Node::Concat(a, b) => work.extend([*a, *b]),
-            Node::Extract(a, ..) | Node::Zext(a, _) | Node::Sext(a, _) => work.push(*a),
-            Node::Ite(a, b, c) => work.extend([*a, *b, *c]),
-            Node::Call(_, _, args) | Node::Extreme(_, args) => work.extend(args.iter().copied()),
+            TermNode::Const(..) | TermNode::Var(..) => {}
+            TermNode::Bin(_, a, b) | TermNode::Concat(a, b) => work.extend([*a, *b]),
+            TermNode::Extract(a, ..) | TermNode::Zext(a, _) | TermNode::Sext(a, _) => work.push(*a),
+            TermNode::Ite(a, b, c) => work.extend([*a, *b, *c]),
+            TermNode::Call(_, _, args) | TermNode::Extreme(_, args) => work.extend(args.iter().copied()),
         }
     }
 }
@@ -57,11 +57,11 @@ pub const BASE: &str = "base_";
 /// All terms of one proof.
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
-    nodes: Vec<Node>,
+    nodes: Vec<TermNode>,
     widths: Vec<u32>,
     /// Whether a term is made of an address of a frame, by number.
     framed: Vec<bool>,
-    known: HashMap<Node, Term, Mixing>,
+    known: HashMap<TermNode, Term, Mixing>,
     names: Vec<String>,
     numbers: HashMap<String, Name, Mixing>,
     /// Bits that were taken out of terms before: what is shared must not be walked once per path to it.
@@ -84,13 +84,13 @@ fn signed(bits: u128, width: u32) -> i128 {
 }
 
 impl Terms {
-    fn intern(&mut self, node: Node, width: u32) -> Term {
+    fn intern(&mut self, node: TermNode, width: u32) -> Term {
         if let Some(t) = self.known.get(&node) {
             return *t;
         }
         let term = Term(self.nodes.len() as u32);
         let framed = match &node {
-            Node::Var(_, name) => self.names[name.0 as usize].starts_with(FRAME),
+            TermNode::Var(_, name) => self.names[name.0 as usize].starts_with(FRAME),
             _ => {
                 let mut operands = Vec::new();
                 node.push_operands(&mut operands);
@@ -132,20 +132,20 @@ impl Terms {
     /// The value of a constant.
     pub fn value(&self, t: Term) -> Option<u128> {
         match self.nodes[t.0 as usize] {
-            Node::Const(_, v) => Some(v),
+            TermNode::Const(_, v) => Some(v),
             _ => None,
         }
     }
 
     /// A constant.
     pub fn constant(&mut self, width: u32, value: u128) -> Term {
-        self.intern(Node::Const(width, value & mask(width)), width)
+        self.intern(TermNode::Const(width, value & mask(width)), width)
     }
 
     /// A named unknown.
     pub fn var(&mut self, width: u32, name: &str) -> Term {
         let name = self.named(name);
-        self.intern(Node::Var(width, name), width)
+        self.intern(TermNode::Var(width, name), width)
     }
 
     /// An unknown that occurs nowhere else.
@@ -168,7 +168,7 @@ impl Terms {
 
     /// True for the unknown that says where a part of an object ends up.
     pub fn is_base(&self, t: Term) -> bool {
-        matches!(self.nodes[t.0 as usize], Node::Var(_, name) if self.names[name.0 as usize].starts_with(BASE))
+        matches!(self.nodes[t.0 as usize], TermNode::Var(_, name) if self.names[name.0 as usize].starts_with(BASE))
     }
 
     /// The part of an object that an address is in, by its unknown: it is the one base in the sum, and everything else is an index. A sum of
@@ -189,7 +189,7 @@ impl Terms {
                 return true;
             }
             // What lies at an address is not made of it.
-            if seen.insert(t) && !matches!(self.nodes[t.0 as usize], Node::Call(..)) {
+            if seen.insert(t) && !matches!(self.nodes[t.0 as usize], TermNode::Call(..)) {
                 self.nodes[t.0 as usize].push_operands(&mut work);
             }
         }
@@ -199,7 +199,7 @@ impl Terms {
     /// The address of a term that is nothing but a load from memory as it was at the start.
     pub fn loaded_from(&self, t: Term) -> Option<Term> {
         match &self.nodes[t.0 as usize] {
-            Node::Call(name, width, args) if self.names[name.0 as usize] == format!("memory{}", width / 8) => args.first().copied(),
+            TermNode::Call(name, width, args) if self.names[name.0 as usize] == format!("memory{}", width / 8) => args.first().copied(),
             _ => None,
         }
     }
@@ -207,7 +207,7 @@ impl Terms {
     /// The argument of a call of an uninterpreted function.
     pub fn called_with(&self, t: Term, function: &str) -> Option<Term> {
         match &self.nodes[t.0 as usize] {
-            Node::Call(name, _, args) if self.names[name.0 as usize] == function => args.first().copied(),
+            TermNode::Call(name, _, args) if self.names[name.0 as usize] == function => args.first().copied(),
             _ => None,
         }
     }
@@ -215,7 +215,7 @@ impl Terms {
     /// A sign-extended number as it was before.
     pub fn unextended(&self, t: Term) -> Term {
         match self.nodes[t.0 as usize] {
-            Node::Sext(inner, _) => inner,
+            TermNode::Sext(inner, _) => inner,
             _ => t,
         }
     }
@@ -237,7 +237,7 @@ impl Terms {
 
     /// True when a term is a narrower number, widened.
     pub fn is_extended(&self, t: Term) -> bool {
-        matches!(self.nodes[t.0 as usize], Node::Sext(..) | Node::Zext(..))
+        matches!(self.nodes[t.0 as usize], TermNode::Sext(..) | TermNode::Zext(..))
     }
 
     /// True when a 64-bit sum is plainly a multiple of a power of two.
@@ -255,11 +255,11 @@ impl Terms {
         for (atom, factor) in atoms {
             let factor = i128::from(factor as i64);
             let (a, b) = match self.nodes[atom.0 as usize] {
-                Node::Sext(inner, _) => {
+                TermNode::Sext(inner, _) => {
                     let half = 1i128 << (self.width(inner) - 1).min(62);
                     self.ranges.get(&inner).map_or((-half, half - 1), |(a, b)| (i128::from(*a), i128::from(*b)))
                 }
-                Node::Zext(inner, _) if self.width(inner) < 63 => (0, (1i128 << self.width(inner)) - 1),
+                TermNode::Zext(inner, _) if self.width(inner) < 63 => (0, (1i128 << self.width(inner)) - 1),
                 _ => return None,
             };
             let (x, y) = (a.checked_mul(factor)?, b.checked_mul(factor)?);
@@ -284,7 +284,7 @@ impl Terms {
     /// An uninterpreted function.
     pub fn call(&mut self, name: &str, width: u32, args: Vec<Term>) -> Term {
         let name = self.named(name);
-        self.intern(Node::Call(name, width, args.into()), width)
+        self.intern(TermNode::Call(name, width, args.into()), width)
     }
 
     /// A floating-point operation, uninterpreted, by operand width.
@@ -328,15 +328,15 @@ impl Terms {
         let mut work = vec![(t, 1u64)];
         while let Some((t, k)) = work.pop() {
             match &self.nodes[t.0 as usize] {
-                Node::Const(_, v) => constant = constant.wrapping_add((*v as u64).wrapping_mul(k)),
-                Node::Bin(Bin::Add, a, b) => work.extend([(*a, k), (*b, k)]),
-                Node::Bin(Bin::Sub, a, b) => work.extend([(*a, k), (*b, k.wrapping_neg())]),
-                Node::Bin(Bin::Mul, a, b) => match (self.value(*a), self.value(*b)) {
+                TermNode::Const(_, v) => constant = constant.wrapping_add((*v as u64).wrapping_mul(k)),
+                TermNode::Bin(Bin::Add, a, b) => work.extend([(*a, k), (*b, k)]),
+                TermNode::Bin(Bin::Sub, a, b) => work.extend([(*a, k), (*b, k.wrapping_neg())]),
+                TermNode::Bin(Bin::Mul, a, b) => match (self.value(*a), self.value(*b)) {
                     (Some(v), _) => work.push((*b, k.wrapping_mul(v as u64))),
                     (_, Some(v)) => work.push((*a, k.wrapping_mul(v as u64))),
                     _ => *atoms.entry(t).or_insert(0u64) = atoms.get(&t).copied().unwrap_or(0).wrapping_add(k),
                 },
-                Node::Bin(Bin::Shl, a, b) if self.value(*b).is_some_and(|s| s < 64) => {
+                TermNode::Bin(Bin::Shl, a, b) if self.value(*b).is_some_and(|s| s < 64) => {
                     work.push((*a, k.wrapping_shl(self.value(*b).unwrap_or(0) as u32)));
                 }
                 _ => {
@@ -357,11 +357,11 @@ impl Terms {
                 *atom
             } else {
                 let k = self.constant(width, u128::from(*factor));
-                self.intern(Node::Bin(Bin::Mul, *atom, k), width)
+                self.intern(TermNode::Bin(Bin::Mul, *atom, k), width)
             };
             total = Some(match total {
                 None => part,
-                Some(t) => self.intern(Node::Bin(Bin::Add, t, part), width),
+                Some(t) => self.intern(TermNode::Bin(Bin::Add, t, part), width),
             });
         }
         let constant = u128::from(constant) & mask(width);
@@ -370,7 +370,7 @@ impl Terms {
             Some(t) if constant == 0 => t,
             Some(t) => {
                 let k = self.constant(width, constant);
-                self.intern(Node::Bin(Bin::Add, t, k), width)
+                self.intern(TermNode::Bin(Bin::Add, t, k), width)
             }
         }
     }
@@ -391,7 +391,7 @@ impl Terms {
                     _ => true,
                 };
                 if linear {
-                    let raw = self.intern(Node::Bin(op, a, b), width);
+                    let raw = self.intern(TermNode::Bin(op, a, b), width);
                     let (mut atoms, constant) = self.linear(raw);
                     for k in atoms.values_mut() {
                         *k &= mask(width) as u64;
@@ -452,13 +452,13 @@ impl Terms {
             }
             _ => {}
         }
-        self.intern(Node::Bin(op, a, b), result)
+        self.intern(TermNode::Bin(op, a, b), result)
     }
 
     /// Negation of one bit.
     pub fn not(&mut self, a: Term) -> Term {
         let one = self.constant(1, 1);
-        if let Node::Bin(Bin::Xor, x, y) = self.nodes[a.0 as usize] {
+        if let TermNode::Bin(Bin::Xor, x, y) = self.nodes[a.0 as usize] {
             if x == one {
                 return y;
             }
@@ -490,9 +490,9 @@ impl Terms {
 
     fn take_bits(&mut self, t: Term, low: u32, width: u32) -> Term {
         match self.nodes[t.0 as usize].clone() {
-            Node::Const(_, v) => return self.constant(width, v >> low),
-            Node::Extract(inner, at, _) => return self.extract(inner, at + low, width),
-            Node::Concat(high, rest) => {
+            TermNode::Const(_, v) => return self.constant(width, v >> low),
+            TermNode::Extract(inner, at, _) => return self.extract(inner, at + low, width),
+            TermNode::Concat(high, rest) => {
                 let split = self.width(rest);
                 if low >= split {
                     return self.extract(high, low - split, width);
@@ -501,21 +501,21 @@ impl Terms {
                     return self.extract(rest, low, width);
                 }
             }
-            Node::Zext(inner, _) | Node::Sext(inner, _) => {
+            TermNode::Zext(inner, _) | TermNode::Sext(inner, _) => {
                 let split = self.width(inner);
                 if low + width <= split {
                     return self.extract(inner, low, width);
                 }
-                if low >= split && matches!(self.nodes[t.0 as usize], Node::Zext(..)) {
+                if low >= split && matches!(self.nodes[t.0 as usize], TermNode::Zext(..)) {
                     return self.constant(width, 0);
                 }
             }
-            Node::Ite(c, a, b) => {
+            TermNode::Ite(c, a, b) => {
                 let (a, b) = (self.extract(a, low, width), self.extract(b, low, width));
                 return self.ite(c, a, b);
             }
             // A shift by a known number only moves bits; what comes in is zero.
-            Node::Bin(op @ (Bin::Lshr | Bin::Shl), a, by) if self.value(by).is_some() => {
+            TermNode::Bin(op @ (Bin::Lshr | Bin::Shl), a, by) if self.value(by).is_some() => {
                 let (full, by) = (i64::from(self.width(a)), self.value(by).map_or(0, |v| v.min(1 << 20) as i64));
                 let from = if op == Bin::Lshr { i64::from(low) + by } else { i64::from(low) - by };
                 if from >= 0 && from + i64::from(width) <= full {
@@ -526,17 +526,17 @@ impl Terms {
                 }
             }
             // Low bits of a sum depend on low bits only.
-            Node::Bin(op @ (Bin::Add | Bin::Sub | Bin::Mul), a, b) if low == 0 => {
+            TermNode::Bin(op @ (Bin::Add | Bin::Sub | Bin::Mul), a, b) if low == 0 => {
                 let (a, b) = (self.extract(a, 0, width), self.extract(b, 0, width));
                 return self.bin(op, a, b);
             }
-            Node::Bin(op @ (Bin::And | Bin::Or | Bin::Xor), a, b) => {
+            TermNode::Bin(op @ (Bin::And | Bin::Or | Bin::Xor), a, b) => {
                 let (a, b) = (self.extract(a, low, width), self.extract(b, low, width));
                 return self.bin(op, a, b);
             }
             _ => {}
         }
-        self.intern(Node::Extract(t, low, width), width)
+        self.intern(TermNode::Extract(t, low, width), width)
     }
 
     /// `high` above `low`.
@@ -545,14 +545,14 @@ impl Terms {
         if let (Some(h), Some(l)) = (self.value(high), self.value(low)) {
             return self.constant(width, h << self.width(low) | l);
         }
-        if let (Node::Extract(a, at, w), Node::Extract(b, from, v)) = (&self.nodes[high.0 as usize], &self.nodes[low.0 as usize])
+        if let (TermNode::Extract(a, at, w), TermNode::Extract(b, from, v)) = (&self.nodes[high.0 as usize], &self.nodes[low.0 as usize])
             && a == b
             && *at == from + v
         {
             let (a, from, total) = (*a, *from, w + v);
             return self.extract(a, from, total);
         }
-        self.intern(Node::Concat(high, low), width)
+        self.intern(TermNode::Concat(high, low), width)
     }
 
     /// Zero extension.
@@ -562,7 +562,7 @@ impl Terms {
         }
         match self.value(t) {
             Some(v) => self.constant(width, v),
-            None => self.intern(Node::Zext(t, width), width),
+            None => self.intern(TermNode::Zext(t, width), width),
         }
     }
 
@@ -588,7 +588,7 @@ impl Terms {
         }
         let mut wide = BTreeMap::new();
         for (atom, factor) in atoms {
-            let atom = self.intern(Node::Sext(atom, 64), 64);
+            let atom = self.intern(TermNode::Sext(atom, 64), 64);
             wide.insert(atom, i64::from(factor as i32) as u64);
         }
         Some(self.sum(64, &wide, constant as u64))
@@ -608,7 +608,7 @@ impl Terms {
         }
         match self.value(t) {
             Some(v) => self.constant(width, signed(v, own) as u128),
-            None => self.intern(Node::Sext(t, width), width),
+            None => self.intern(TermNode::Sext(t, width), width),
         }
     }
 

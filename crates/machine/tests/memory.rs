@@ -2,7 +2,7 @@
 //! left it, and memories are the same exactly when their bytes are.
 
 use proptest::prelude::*;
-use trueline_machine::solver::{Answer, read_answers};
+use trueline_machine::solver::{SolverAnswer, read_answers};
 use trueline_machine::symbolic::memory::{Memory, Version, read, same};
 use trueline_machine::term::{Term, Terms};
 
@@ -76,12 +76,12 @@ fn a_store_at_an_unknown_place_may_have_changed_every_byte() {
 #[test]
 fn answers_belong_to_their_question_and_an_error_spoils_them_all() {
     let (answers, complaint) = read_answers("question 0\nunknown\nquestion 1\nunsat\nquestion 2\nsat\n", 3);
-    assert_eq!(answers, [Answer::Unknown, Answer::Valid, Answer::Refuted]);
+    assert_eq!(answers, [SolverAnswer::Unknown, SolverAnswer::Valid, SolverAnswer::Refuted]);
     assert_eq!(complaint, None);
     // A question that was left out does not pass its place on.
     let (answers, _) = read_answers("question 1\nunsat\n", 3);
-    assert_eq!(answers, [Answer::Unknown, Answer::Valid, Answer::Unknown]);
+    assert_eq!(answers, [SolverAnswer::Unknown, SolverAnswer::Valid, SolverAnswer::Unknown]);
     let (answers, complaint) = read_answers("(error \"line 3: unknown constant\")\nquestion 0\nunsat\n", 1);
-    assert_eq!(answers, [Answer::Unknown]);
+    assert_eq!(answers, [SolverAnswer::Unknown]);
     assert!(complaint.is_some_and(|c| c.contains("unknown constant")));
 }

@@ -23,7 +23,7 @@ pub use explanation::{BlamedPass, Explanation, ExplanationState, KnownAs, Missin
 pub use finding::{Fault, Finding, FindingId, Fingerprint, FingerprintEntry, PassName, PassRole, Reader, Reading, Resource, Verdict};
 pub use preprocessed::OwnText;
 pub use program::{Language, Origin, ParseLanguageError, Program};
-pub use seam::{Answer, Interesting, Recoverability, SeamError, Validity};
+pub use seam::{Interesting, Recoverability, SeamError, StillShows, Validity};
 pub use source::{FileName, Line, LineKey};
 pub use trace::{CallId, Frame, FrameKind, News, Observation, Statics, Step, StepSink, Trace, TraceHeader, VarKey, VarKind, Variable};
 pub use violation::*;

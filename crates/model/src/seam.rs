@@ -10,7 +10,7 @@ pub struct SeamError(pub String);
 
 /// The answer to "does this candidate still show what we look for?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
+pub enum StillShows {
     /// The candidate is as wanted.
     Yes,
     /// The candidate is not as wanted.
@@ -22,7 +22,7 @@ pub enum Answer {
 /// Judges candidates of a search: reduction, bisection, witness search.
 pub trait Interesting: Sync {
     /// Says whether one candidate is as wanted.
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError>;
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError>;
 }
 
 /// Judges whether a program is still a valid one: deterministic, and clean under the sanitizers.

@@ -22,12 +22,12 @@ pub struct Words {
     /// What in the build leads to it, when the oracle can tell.
     pub cause: Option<String>,
     /// For a compiler's bug tracker.
-    pub report: Report,
+    pub report: ReportWords,
 }
 
 /// A bug report's parts that depend on the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct ReportWords {
     /// Its title, without compiler and level.
     pub title: String,
     /// What should be, in Markdown.
@@ -84,7 +84,7 @@ fn line(v: &Violation, breach: &NeverRun) -> Words {
             [only] => Some(format!("the line table gives {address} line {only} only")),
             _ => Some(format!("lines {} share {address}; a debugger shows one of them", lines.join(", "))),
         },
-        report: Report {
+        report: ReportWords {
             title: format!("debugger steps on line {} which never runs", v.line),
             expected: format!("Stepping never stops at {place}, because that line is not executed."),
             actual: format!("A debugger stops at {place} in `{}`.", v.function),
@@ -101,7 +101,7 @@ fn backtrace(v: &Violation, breach: &NotActive) -> Words {
         clause: format!("the backtrace at line {} reads {}", v.line, v.frames.join(" < ")),
         margin: v.frames.join(" ← "),
         cause: breach.intruder.as_ref().map(|f| format!("`{f}` is on the stack here, and never is on this line at -O0")),
-        report: Report {
+        report: ReportWords {
             title: format!("backtrace at line {} names a function that is not active", v.line),
             expected: format!("At {place} the backtrace holds only functions that are active there{}.", unoptimized(allowed.as_deref())),
             actual: format!("At {place} the backtrace is {}.", v.frames.join(" ← ")),
@@ -118,7 +118,7 @@ fn scope(v: &Violation, breach: &OutOfScope) -> Words {
         title: format!("{place} shows `{variable}`, which is not in scope there"),
         clause: format!("{variable} is visible at line {}, outside its scope", v.line),
         margin: format!("{variable} shown"),
-        report: Report {
+        report: ReportWords {
             title: format!("variable {variable} is visible outside its scope at line {}", v.line),
             expected: format!("At {place} `{variable}`{whose}, declared on line {declared}, is not in scope."),
             actual: format!("At {place} in `{}` a debugger lists `{variable}`.", v.function),
@@ -136,7 +136,7 @@ fn value(v: &Violation, breach: &NeverHeld, kind: &str) -> Words {
         title: format!("{place} shows {kind}`{variable}` = {value}{part}, a value it never has"),
         clause: format!("{kind}{variable} is shown as {value}{part}, which it never is"),
         margin: format!("{variable} = {value}"),
-        report: Report {
+        report: ReportWords {
             title: format!("wrong value of {variable} at line {}", v.line),
             expected: format!(
                 "At {place} `{variable}` has one of the values that it has in the unoptimized program{}, or is optimized out.",
@@ -168,7 +168,7 @@ fn stale(v: &Violation, breach: &OtherMoment) -> Words {
         clause: format!("{variable} is shown as {value}{part} and is {expected} at that moment"),
         margin: format!("{variable} = {value}"),
         reference: Some(format!("{variable} is {expected} at every moment that the stop can be in")),
-        report: Report {
+        report: ReportWords {
             title: format!("stale value of {variable} at line {}", v.line),
             expected: format!("At {place} `{variable}` is {expected}, or optimized out."),
             actual: format!("At {place} in `{}` a debugger shows `{variable} = {value}`{part}, a value of another moment.", v.function),
@@ -191,7 +191,7 @@ fn codegen(v: &Violation, breach: &CodeDifference) -> Words {
         clause: "the code differs with and without -g".to_owned(),
         margin: String::new(),
         reference: None,
-        report: Report {
+        report: ReportWords {
             title: "-g changes the generated code".to_owned(),
             expected: "The same code with and without -g.".to_owned(),
             actual: format!("The code differs: {difference}."),
@@ -234,7 +234,7 @@ fn self_contradiction(v: &Violation, breach: &Contradiction) -> Words {
         title,
         clause,
         margin: String::new(),
-        report: Report {
+        report: ReportWords {
             title: format!("contradictory debug information at line {}", v.line),
             expected: format!("What a debugger shows at {place} agrees with the source: {reference}."),
             actual,
@@ -251,7 +251,7 @@ fn dwarf(v: &Violation, IllFormed { variable }: &IllFormed) -> Words {
         clause: format!("the location of {variable} at line {} is ill-formed", v.line),
         margin: String::new(),
         reference: None,
-        report: Report {
+        report: ReportWords {
             title: format!("ill-formed debug information for {variable}"),
             expected: format!("At {place} `{variable}` has a location that can be evaluated as DWARF says, or none."),
             actual: format!("At {place} in `{}` the location of `{variable}` cannot be evaluated or read.", v.function),
@@ -315,7 +315,7 @@ fn breakpoint(v: &Violation, breach: &Astray) -> Words {
         title,
         clause,
         margin,
-        report: Report {
+        report: ReportWords {
             title: format!("breakpoint on line {} goes astray", v.line),
             expected: match breach {
                 Astray::NotRun { .. } => format!("`break {place}` is not hit, because the line is not executed."),
@@ -342,7 +342,7 @@ fn lost(v: &Violation, Missing { variable, evidence }: &Missing) -> Words {
         title: format!("{place} shows `{variable}` as optimized out, and its value is there"),
         clause: format!("{variable} is optimized out at line {}, and its value is there", v.line),
         margin: format!("{variable} optimized out"),
-        report: Report {
+        report: ReportWords {
             title: format!("variable {variable} is optimized out at line {} although its value is available", v.line),
             expected: format!("At {place} a debugger can show `{variable}`: {cause}."),
             actual: format!("At {place} in `{}` a debugger shows `{variable}` as optimized out.", v.function),
@@ -435,8 +435,8 @@ pub fn details(fault: &Fault) -> String {
 }
 
 /// The parts of a bug report.
-pub fn report(fault: &Fault) -> Report {
-    let of = |title: &str, expected: String, actual: String| Report { title: title.to_owned(), expected, actual };
+pub fn report(fault: &Fault) -> ReportWords {
+    let of = |title: &str, expected: String, actual: String| ReportWords { title: title.to_owned(), expected, actual };
     match fault {
         Fault::Violation(v) => words(v).report,
         Fault::Crash { message } => of("compiler crashes", "The program compiles.".to_owned(), format!("```\n{message}\n```")),

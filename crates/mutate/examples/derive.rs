@@ -6,7 +6,7 @@
 use rayon::prelude::*;
 use trueline_generate::SourceSpec;
 use trueline_model::Language;
-use trueline_mutate::{Mutator, Options, Strategy};
+use trueline_mutate::{MutationOptions, Mutator, Strategy};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -17,7 +17,7 @@ fn main() {
     let source = generator.parse::<SourceSpec>().expect("a generator").open().expect("the generator works");
     let (first, count): (u64, u64) = (first.parse().expect("a number"), count.parse().expect("a number"));
     let per_seed: usize = per_seed.parse().expect("a number");
-    let mut options = Options::default();
+    let mut options = MutationOptions::default();
     if let Some(list) = rest.first() {
         options.strategies = list.split(',').map(|s| s.parse::<Strategy>().expect("a strategy")).collect();
     }

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 use trueline_generate::SourceSpec;
-use trueline_model::{Answer, Fault, Interesting, Language, OptLevel, Program, SeamError};
-use trueline_mutate::{ExpectedBehaviour, Mutator, Options, Strategy, Variants, judge, minimize};
+use trueline_model::{Fault, Interesting, Language, OptLevel, Program, SeamError, StillShows};
+use trueline_mutate::{ExpectedBehaviour, MutationOptions, Mutator, Strategy, Variants, judge, minimize};
 use trueline_toolchain::{CompileRequest, Compiler, DebugInfo, Job, Limits, Scratch, find_compiler};
 
 /// Seconds a compilation may take; a hang is a hundred times what programs of this size need.
@@ -34,14 +34,14 @@ struct SameFault<'a> {
 }
 
 impl Interesting for SameFault<'_> {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         let (fault, _) = attempt(candidate, self.compiler, self.opt, self.expected);
         let same = match (&fault, self.fault) {
             (Some(Fault::Crash { message: a }), Fault::Crash { message: b }) => site(a) == site(b),
             (Some(a), b) => std::mem::discriminant(a) == std::mem::discriminant(b),
             (None, _) => false,
         };
-        Ok(if same { Answer::Yes } else { Answer::No })
+        Ok(if same { StillShows::Yes } else { StillShows::No })
     }
 }
 
@@ -76,7 +76,7 @@ fn main() {
     let per_seed: usize = per_seed.parse().expect("a number");
     let compilers: Vec<Compiler> = compilers.split(',').map(|c| find_compiler(c).expect("the compiler")).collect();
     let levels: Vec<OptLevel> = levels.split(',').map(|l| l.parse().expect("a level")).collect();
-    let mut options = Options::default();
+    let mut options = MutationOptions::default();
     if let Some(list) = rest.first() {
         options.strategies = list.split(',').map(|s| s.parse::<Strategy>().expect("a strategy")).collect();
     }

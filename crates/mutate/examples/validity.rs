@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use trueline_generate::SourceSpec;
 use trueline_model::{Language, OptLevel, Program};
-use trueline_mutate::{ExpectedBehaviour, Mutator, Options, Strategy, judge};
+use trueline_mutate::{ExpectedBehaviour, MutationOptions, Mutator, Strategy, judge};
 use trueline_toolchain::{BuildError, CompileRequest, Compiler, DebugInfo, Job, Limits, Scratch, find_compiler};
 
 #[derive(Default)]
@@ -53,9 +53,9 @@ fn main() {
     let sanitize_all = rest.first().is_some_and(|w| w == "all");
     let failed_dir = rest.get(1).cloned();
     let options = match rest.get(2).map(String::as_str) {
-        Some("hunt") => Options::for_hunts(),
-        Some("code") => Options::for_wrong_code(),
-        _ => Options::default(),
+        Some("hunt") => MutationOptions::for_hunts(),
+        Some("code") => MutationOptions::for_wrong_code(),
+        _ => MutationOptions::default(),
     };
     let mutator = Mutator::new(options).expect("a profiling clang");
     let clang = find_compiler("clang-16").or_else(|_| find_compiler("clang")).expect("clang");

@@ -2,10 +2,12 @@
 //! compile, and be as entangled with the program as possible; it need not be free of undefined behaviour.
 
 use crate::dice::MutationDice;
-use crate::expr::Expr;
-use crate::point::Point;
+use crate::expr::SafeExpr;
+use crate::point::InsertPoint;
 use crate::synthesis::random_constant;
-use trueline_ctree::{Access, BinaryOp, DeclId, DeclKind, IntType, Linkage, NodeId, NodeKind, Storage, TypeId, TypeKind, Unit};
+use trueline_ctree::{
+    Access, BinaryOp, CTypeId, CTypeKind, DeclId, DeclKind, DeclLinkage, IntType, NodeId, NodeKind, SourceUnit, StorageClass,
+};
 
 /// What dead code at a point can name.
 pub(crate) struct DeadScope {
@@ -13,7 +15,7 @@ pub(crate) struct DeadScope {
     writable: Vec<String>,
     arrays: Vec<(String, usize)>,
     pointer_moves: Vec<(String, Vec<String>)>,
-    functions: Vec<Callee>,
+    functions: Vec<DeadCallee>,
     labels: Vec<String>,
     in_loop: bool,
     in_switch: bool,
@@ -21,13 +23,13 @@ pub(crate) struct DeadScope {
     printer: &'static str,
 }
 
-struct Callee {
+struct DeadCallee {
     name: String,
-    arguments: Vec<Argument>,
+    arguments: Vec<CallArgument>,
     gives_int: bool,
 }
 
-enum Argument {
+enum CallArgument {
     Int,
     Text(Vec<String>),
 }
@@ -40,7 +42,7 @@ enum ResultKind {
 }
 
 impl DeadScope {
-    pub(crate) fn at(unit: &Unit, point: &Point) -> Self {
+    pub(crate) fn at(unit: &SourceUnit, point: &InsertPoint) -> Self {
         let offset = point.span.start;
         let integers = unit.integers_in_scope(offset, 4);
         let mut scope = Self {
@@ -64,7 +66,7 @@ impl DeadScope {
         scope
     }
 
-    fn add_names(&mut self, unit: &Unit, offset: usize) {
+    fn add_names(&mut self, unit: &SourceUnit, offset: usize) {
         let names = unit.names_in_scope(offset);
         let variables: Vec<_> = names
             .iter()
@@ -77,13 +79,13 @@ impl DeadScope {
             }
             self.add_pointer(unit, &decl.name, decl.ty);
             let ty = unit.ty(decl.ty);
-            let TypeKind::Pointer(pointee) = ty.kind else { continue };
+            let CTypeKind::Pointer(pointee) = ty.kind else { continue };
             if ty.quals.constant {
                 continue;
             }
             let same_type = variables.iter().filter(|v| v.name != decl.name && v.ty == decl.ty).map(|v| v.name.clone());
             let addressable =
-                variables.iter().filter(|v| v.ty == pointee && v.storage != Storage::Register).map(|v| format!("&{}", v.name));
+                variables.iter().filter(|v| v.ty == pointee && v.storage != StorageClass::Register).map(|v| format!("&{}", v.name));
             let sources: Vec<String> = same_type.chain(addressable).collect();
             if !sources.is_empty() {
                 self.pointer_moves.push((decl.name.clone(), sources));
@@ -91,35 +93,35 @@ impl DeadScope {
         }
         for &id in &names {
             let decl = unit.decl(id);
-            if decl.kind != DeclKind::Function || decl.linkage != Linkage::File || !is_callable(unit, id) {
+            if decl.kind != DeclKind::Function || decl.linkage != DeclLinkage::File || !is_callable(unit, id) {
                 continue;
             }
-            let TypeKind::Function { result, params, variadic: false, prototype: true } = &unit.ty(decl.ty).kind else { continue };
-            let argument = |&ty: &TypeId| match unit.ty(ty).kind {
-                TypeKind::Int(_) | TypeKind::Enum(_) => Some(Argument::Int),
-                TypeKind::Pointer(_) => {
+            let CTypeKind::Function { result, params, variadic: false, prototype: true } = &unit.ty(decl.ty).kind else { continue };
+            let argument = |&ty: &CTypeId| match unit.ty(ty).kind {
+                CTypeKind::Int(_) | CTypeKind::Enum(_) => Some(CallArgument::Int),
+                CTypeKind::Pointer(_) => {
                     let fitting = variables.iter().filter(|v| v.ty == ty).map(|v| v.name.clone());
-                    Some(Argument::Text(fitting.chain(["0".to_owned()]).collect()))
+                    Some(CallArgument::Text(fitting.chain(["0".to_owned()]).collect()))
                 }
-                TypeKind::Record(record) => {
-                    let of_type = |t: TypeId| matches!(unit.ty(t).kind, TypeKind::Record(r) if r == record);
+                CTypeKind::Record(record) => {
+                    let of_type = |t: CTypeId| matches!(unit.ty(t).kind, CTypeKind::Record(r) if r == record);
                     let fitting: Vec<String> = variables.iter().filter(|v| of_type(v.ty)).map(|v| v.name.clone()).collect();
-                    (!fitting.is_empty()).then_some(Argument::Text(fitting))
+                    (!fitting.is_empty()).then_some(CallArgument::Text(fitting))
                 }
                 _ => None,
             };
             if let Some(arguments) = params.iter().map(argument).collect::<Option<Vec<_>>>() {
-                let gives_int = matches!(unit.ty(*result).kind, TypeKind::Int(_) | TypeKind::Enum(_));
-                self.functions.push(Callee { name: decl.name.clone(), arguments, gives_int });
+                let gives_int = matches!(unit.ty(*result).kind, CTypeKind::Int(_) | CTypeKind::Enum(_));
+                self.functions.push(DeadCallee { name: decl.name.clone(), arguments, gives_int });
             }
         }
     }
 
     /// Integers behind a pointer: `(*p)`, `(**p)`, `p->f`.
-    fn add_pointer(&mut self, unit: &Unit, name: &str, ty: TypeId) {
+    fn add_pointer(&mut self, unit: &SourceUnit, name: &str, ty: CTypeId) {
         let mut stars = String::new();
         let mut ty = ty;
-        while let TypeKind::Pointer(pointee) = unit.ty(ty).kind {
+        while let CTypeKind::Pointer(pointee) = unit.ty(ty).kind {
             stars.push('*');
             ty = pointee;
         }
@@ -128,17 +130,17 @@ impl DeadScope {
         }
         let target = unit.ty(ty);
         match &target.kind {
-            TypeKind::Int(_) => {
+            CTypeKind::Int(_) => {
                 let path = format!("({stars}{name})");
                 if !target.quals.constant {
                     self.writable.push(path.clone());
                 }
                 self.readable.push(path);
             }
-            TypeKind::Record(record) if stars.len() == 1 => {
+            CTypeKind::Record(record) if stars.len() == 1 => {
                 for field in unit.record(*record).fields.iter().filter(|f| !f.name.is_empty()) {
                     let ty = unit.ty(field.ty);
-                    if matches!(ty.kind, TypeKind::Int(_)) {
+                    if matches!(ty.kind, CTypeKind::Int(_)) {
                         let path = format!("{name}->{}", field.name);
                         if !target.quals.constant && !ty.quals.constant {
                             self.writable.push(path.clone());
@@ -231,10 +233,10 @@ impl DeadScope {
         Some(self.call_of(callee, dice))
     }
 
-    fn call_of(&self, callee: &Callee, dice: &mut MutationDice) -> String {
+    fn call_of(&self, callee: &DeadCallee, dice: &mut MutationDice) -> String {
         let arguments = callee.arguments.iter().map(|argument| match argument {
-            Argument::Int => self.expr(1, dice),
-            Argument::Text(fitting) => dice.pick(fitting).cloned().unwrap_or_else(|| "0".to_owned()),
+            CallArgument::Int => self.expr(1, dice),
+            CallArgument::Text(fitting) => dice.pick(fitting).cloned().unwrap_or_else(|| "0".to_owned()),
         });
         format!("{}({})", callee.name, arguments.collect::<Vec<_>>().join(", "))
     }
@@ -242,7 +244,7 @@ impl DeadScope {
     fn expr(&self, depth: u32, dice: &mut MutationDice) -> String {
         const OPS: [BinaryOp; 18] = BinaryOp::ALL;
         match dice.below(if depth == 0 { 5 } else { 9 }) {
-            0 => Expr::Const(random_constant(dice)).to_string(),
+            0 => SafeExpr::Const(random_constant(dice)).to_string(),
             4 if !self.arrays.is_empty() => {
                 let (name, rank) = &self.arrays[dice.below(self.arrays.len())];
                 let index = |dice: &mut MutationDice| dice.pick(&self.readable).cloned().unwrap_or_else(|| "0".to_owned());
@@ -250,7 +252,7 @@ impl DeadScope {
                 format!("{name}{}", indices.concat())
             }
             5 if dice.chance(0.5) => {
-                let ints: Vec<&Callee> = self.functions.iter().filter(|f| f.gives_int).collect();
+                let ints: Vec<&DeadCallee> = self.functions.iter().filter(|f| f.gives_int).collect();
                 match dice.pick(&ints) {
                     Some(callee) => self.call_of(callee, dice),
                     None => self.expr(0, dice),
@@ -262,37 +264,37 @@ impl DeadScope {
                 let op = OPS[dice.below(OPS.len())];
                 format!("({} {op} {})", self.expr(depth - 1, dice), self.expr(depth - 1, dice))
             }
-            _ => dice.pick(&self.readable).cloned().unwrap_or_else(|| Expr::Const(random_constant(dice)).to_string()),
+            _ => dice.pick(&self.readable).cloned().unwrap_or_else(|| SafeExpr::Const(random_constant(dice)).to_string()),
         }
     }
 }
 
 /// Whether a call may be added: the function must be there to link, and nothing about it may forbid the
 /// call, as `always_inline` forbids recursion.
-fn is_callable(unit: &Unit, id: DeclId) -> bool {
+fn is_callable(unit: &SourceUnit, id: DeclId) -> bool {
     let decl = unit.decl(id);
     let same = || unit.decls().map(|(_, d)| d).filter(|d| d.entity == decl.entity);
-    let linkable = same().any(|d| d.definition) && same().all(|d| !d.inline || d.storage == Storage::Static);
+    let linkable = same().any(|d| d.definition) && same().all(|d| !d.inline || d.storage == StorageClass::Static);
     linkable && decl.name != "main" && same().all(|d| !d.attributes)
 }
 
 /// Dimensions of an array of integers, `None` for other types.
-fn int_array_rank(unit: &Unit, ty: TypeId) -> Option<usize> {
+fn int_array_rank(unit: &SourceUnit, ty: CTypeId) -> Option<usize> {
     let mut rank = 0;
     let mut ty = ty;
-    while let TypeKind::Array(element, Some(_)) = unit.ty(ty).kind {
+    while let CTypeKind::Array(element, Some(_)) = unit.ty(ty).kind {
         rank += 1;
         ty = element;
     }
-    (rank > 0 && matches!(unit.ty(ty).kind, TypeKind::Int(_))).then_some(rank)
+    (rank > 0 && matches!(unit.ty(ty).kind, CTypeKind::Int(_))).then_some(rank)
 }
 
 /// Labels that a `goto` anywhere in the function may name. Jumps into the scope of an array of variable
 /// length, or into a statement expression, are not C.
-fn labels(unit: &Unit, function: NodeId) -> Vec<String> {
+fn labels(unit: &SourceUnit, function: NodeId) -> Vec<String> {
     let inside = unit.descendants(function);
     let variable_length = |n: &NodeId| match unit.node(*n).kind {
-        NodeKind::Variable(decl) => matches!(unit.ty(unit.decl(decl).ty).kind, TypeKind::Array(_, None)),
+        NodeKind::Variable(decl) => matches!(unit.ty(unit.decl(decl).ty).kind, CTypeKind::Array(_, None)),
         _ => false,
     };
     if inside.iter().any(variable_length) {
@@ -302,23 +304,23 @@ fn labels(unit: &Unit, function: NodeId) -> Vec<String> {
     unit.labels(function).into_iter().filter(|(_, id)| reachable(*id)).map(|(name, _)| name).collect()
 }
 
-fn result_of(unit: &Unit, function: NodeId) -> ResultKind {
+fn result_of(unit: &SourceUnit, function: NodeId) -> ResultKind {
     let NodeKind::Function(decl) = unit.node(function).kind else { return ResultKind::Other };
-    let TypeKind::Function { result, .. } = unit.ty(unit.decl(decl).ty).kind else { return ResultKind::Other };
+    let CTypeKind::Function { result, .. } = unit.ty(unit.decl(decl).ty).kind else { return ResultKind::Other };
     match unit.ty(result).kind {
-        TypeKind::Void => ResultKind::Void,
-        TypeKind::Int(_) | TypeKind::Enum(_) => ResultKind::Int,
+        CTypeKind::Void => ResultKind::Void,
+        CTypeKind::Int(_) | CTypeKind::Enum(_) => ResultKind::Int,
         _ => ResultKind::Other,
     }
 }
 
 /// `printf` where the program declares it before the place, otherwise the compilers' own name for it.
-pub(crate) fn printer(unit: &Unit, offset: usize) -> &'static str {
+pub(crate) fn printer(unit: &SourceUnit, offset: usize) -> &'static str {
     let declared = unit.decls().any(|(_, d)| {
         d.name == "printf"
             && d.kind == DeclKind::Function
-            && (d.linkage == Linkage::Header || d.visible.has(offset))
-            && d.linkage != Linkage::Local
+            && (d.linkage == DeclLinkage::Header || d.visible.has(offset))
+            && d.linkage != DeclLinkage::Local
     });
     if declared { "printf" } else { "__builtin_printf" }
 }

@@ -1,7 +1,7 @@
 //! Environments: which values the integers in scope were seen to have at a program point.
 
-use crate::numbers::Numbers;
-use trueline_ctree::{Access, IntType, Reach};
+use crate::numbers::KnownNumbers;
+use trueline_ctree::{Access, IntType, VariableReach};
 
 /// Distinct values that are listed at most; more are an interval with a congruence. It also bounds the products that speculative
 /// execution forms.
@@ -9,7 +9,7 @@ pub(crate) const MAX_VALUES: usize = 16;
 
 /// An integer in scope and the values it was seen to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct EnvSlot {
     /// How to write it.
     pub path: String,
     /// The type it is declared with.
@@ -19,16 +19,16 @@ pub struct Slot {
     /// Whether it may be assigned to.
     pub access: Access,
     /// Whose it is: the function's or the program's.
-    pub reach: Reach,
+    pub reach: VariableReach,
     /// The values, never empty.
-    pub values: Numbers,
+    pub values: KnownNumbers,
 }
 
 /// The environment of a program point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Env {
     /// The integers that were initialized on every visit, and had the same values in every run.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<EnvSlot>,
 }
 
 impl Env {
@@ -38,7 +38,7 @@ impl Env {
     }
 
     /// Replaces the values of one integer.
-    pub(crate) fn set(&mut self, path: &str, values: Numbers) {
+    pub(crate) fn set(&mut self, path: &str, values: KnownNumbers) {
         if let Some(slot) = self.slots.iter_mut().find(|s| s.path == path) {
             slot.values = values;
         }

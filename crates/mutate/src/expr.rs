@@ -1,26 +1,26 @@
 //! Expressions we synthesize: how they are written, and which values they can have (the paper's
 //! speculative execution, 4.3.2).
 
-use crate::env::Slot;
-use crate::numbers::{MOST_LISTED, Numbers, Progression};
-use crate::value::{Value, binary, convert, convert_to_field, promoted, range, unary, usual};
+use crate::env::EnvSlot;
+use crate::numbers::{KnownNumbers, MOST_LISTED, Progression};
+use crate::value::{IntValue, binary, convert, convert_to_field, promoted, range, unary, usual};
 use std::collections::BTreeSet;
 use std::fmt;
 use trueline_ctree::{BinaryOp, IntKind, IntType, UnaryOp};
 
 /// An integer expression that is never undefined for the values seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expr {
+pub enum SafeExpr {
     /// A literal of some type.
-    Const(Value),
+    Const(IntValue),
     /// An integer in scope.
-    Var(Slot),
+    Var(EnvSlot),
     /// A unary operator applied.
-    Unary(UnaryOp, Box<Expr>),
+    Unary(UnaryOp, Box<SafeExpr>),
     /// A binary operator applied.
-    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Binary(BinaryOp, Box<SafeExpr>, Box<SafeExpr>),
     /// A cast to another integer type.
-    Cast(IntType, Box<Expr>),
+    Cast(IntType, Box<SafeExpr>),
 }
 
 /// The values an expression can have, all of one type.
@@ -29,12 +29,12 @@ pub struct ValueSet {
     /// The type of all the numbers.
     pub ty: IntType,
     /// The numbers that it can be.
-    pub numbers: Numbers,
+    pub numbers: KnownNumbers,
 }
 
 impl ValueSet {
     /// The values of a computation on every listed operand; a progression when they are many.
-    fn of(values: impl Iterator<Item = Option<Value>>) -> Option<Self> {
+    fn of(values: impl Iterator<Item = Option<IntValue>>) -> Option<Self> {
         let mut numbers = BTreeSet::new();
         let mut ty = None;
         for value in values {
@@ -42,25 +42,25 @@ impl ValueSet {
             ty = Some(value.ty);
             numbers.insert(value.n);
         }
-        let listed = Numbers::Listed(numbers);
+        let listed = KnownNumbers::Listed(numbers);
         let many = listed.listed().is_some_and(|all| all.len() > MOST_LISTED);
-        Some(Self { ty: ty?, numbers: if many { Numbers::spaced(listed.hull()) } else { listed } })
+        Some(Self { ty: ty?, numbers: if many { KnownNumbers::spaced(listed.hull()) } else { listed } })
     }
 
     /// The values of a progression, where all of them are values of the type.
     fn within(ty: IntType, all: Progression) -> Option<Self> {
         let (least, most) = range(ty);
-        (least <= all.low && all.high <= most).then(|| Self { ty, numbers: Numbers::spaced(all) })
+        (least <= all.low && all.high <= most).then(|| Self { ty, numbers: KnownNumbers::spaced(all) })
     }
 
     fn truth_value(known: Option<bool>) -> Self {
-        Self { ty: IntType::INT, numbers: Numbers::answer(known) }
+        Self { ty: IntType::INT, numbers: KnownNumbers::answer(known) }
     }
 
     /// The values, one by one, where they are listed.
-    fn listed(&self) -> Option<impl Iterator<Item = Value> + Clone + '_> {
+    fn listed(&self) -> Option<impl Iterator<Item = IntValue> + Clone + '_> {
         let ty = self.ty;
-        Some(self.numbers.listed()?.iter().map(move |&n| Value { ty, n }))
+        Some(self.numbers.listed()?.iter().map(move |&n| IntValue { ty, n }))
     }
 
     /// The single truth value, when all agree.
@@ -69,18 +69,18 @@ impl ValueSet {
     }
 
     /// What an assignment of it to an integer stores.
-    pub fn stored_in(&self, ty: IntType, width: Option<u32>) -> Numbers {
+    pub fn stored_in(&self, ty: IntType, width: Option<u32>) -> KnownNumbers {
         if let Some(values) = self.listed() {
             return values.map(|v| convert_to_field(v, ty, width).n).collect();
         }
         if ty.kind == IntKind::Bool {
-            return Numbers::answer(self.truth());
+            return KnownNumbers::answer(self.truth());
         }
         let (mut least, mut most) = range(ty);
         if let Some(width) = width.filter(|width| *width < ty.bits()) {
             (least, most) = if ty.signed { (-(1i128 << (width - 1)), (1i128 << (width - 1)) - 1) } else { (0, (1i128 << width) - 1) };
         }
-        Numbers::spaced(self.numbers.hull().wrapped(least, most))
+        KnownNumbers::spaced(self.numbers.hull().wrapped(least, most))
     }
 }
 
@@ -133,7 +133,7 @@ fn spaced_binary(op: BinaryOp, left: &ValueSet, right: &ValueSet) -> Option<Valu
     let ty = usual(left_type, right_type);
     // Converted first, as the operands are.
     let converted = |set: &ValueSet| match set.listed() {
-        Some(values) => values.map(|v| convert(v, ty).n).collect::<Numbers>().hull(),
+        Some(values) => values.map(|v| convert(v, ty).n).collect::<KnownNumbers>().hull(),
         None => set.numbers.hull().wrapped(range(ty).0, range(ty).1),
     };
     let (a, b) = (converted(left), converted(right));
@@ -167,11 +167,11 @@ fn cast_set(set: &ValueSet, ty: IntType) -> Option<ValueSet> {
     }
 }
 
-impl Expr {
+impl SafeExpr {
     /// Every value it can have; `None` when some of them is undefined.
     pub fn values(&self) -> Option<ValueSet> {
         match self {
-            Self::Const(value) => Some(ValueSet { ty: value.ty, numbers: Numbers::one(value.n) }),
+            Self::Const(value) => Some(ValueSet { ty: value.ty, numbers: KnownNumbers::one(value.n) }),
             Self::Var(slot) => Some(ValueSet { ty: promoted(slot.ty, slot.width), numbers: slot.values.clone() }),
             Self::Unary(op, operand) => unary_set(*op, &operand.values()?),
             Self::Binary(op, left, right) => binary_set(*op, &left.values()?, &right.values()?),
@@ -180,7 +180,7 @@ impl Expr {
     }
 }
 
-impl fmt::Display for Expr {
+impl fmt::Display for SafeExpr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Const(value) => write_literal(f, *value),
@@ -193,7 +193,7 @@ impl fmt::Display for Expr {
 }
 
 /// A literal of exactly this type and value. The smallest number of a signed type has no literal.
-fn write_literal(f: &mut fmt::Formatter<'_>, value: Value) -> fmt::Result {
+fn write_literal(f: &mut fmt::Formatter<'_>, value: IntValue) -> fmt::Result {
     let ty = value.ty;
     let suffix = match (ty.kind, ty.signed) {
         (IntKind::Long, true) => "L",

@@ -110,7 +110,7 @@ pub(crate) enum InsertedChange {
 
 /// A program equivalent to its seed, modulo its input.
 #[derive(Clone, Debug)]
-pub struct Variant {
+pub struct MutatedProgram {
     /// The program.
     pub program: Program,
     /// What was inserted, in order of numbers.
@@ -122,7 +122,7 @@ pub struct Variant {
     pub(crate) mutation_seed: u64,
 }
 
-impl Variant {
+impl MutatedProgram {
     pub(crate) fn assemble(
         seed: &Arc<Program>,
         expected: &Arc<ExpectedBehaviour>,

@@ -29,7 +29,7 @@ pub(crate) struct Local {
 
 /// A function to call: a number first, then another one or a structure of two.
 #[derive(Clone)]
-struct Callee {
+struct LocalCallee {
     name: String,
     structure: Option<String>,
 }
@@ -39,7 +39,7 @@ const MEMBERS: [(&str, &str); 2] = [("int", "a"), ("short", "b")];
 
 /// Whether the block may call a function made for it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Calls {
+pub(crate) enum CallsAllowed {
     NewFunction,
     Nothing,
 }
@@ -52,9 +52,9 @@ enum Around {
 }
 
 /// Makes a block that reads `inputs`, integers of the program that are initialized. Its names start with `prefix`.
-pub(crate) fn make(prefix: &str, inputs: &[String], calls: Calls, dice: &mut MutationDice) -> Local {
+pub(crate) fn make(prefix: &str, inputs: &[String], calls: CallsAllowed, dice: &mut MutationDice) -> Local {
     let structure = dice.chance(0.4).then(|| format!("{prefix}s"));
-    let callee = (calls == Calls::NewFunction).then(|| Callee { name: format!("{prefix}f"), structure });
+    let callee = (calls == CallsAllowed::NewFunction).then(|| LocalCallee { name: format!("{prefix}f"), structure });
     let function = callee.as_ref().map(|callee| LocalWriter::new(prefix, "p", None, dice).function(callee));
     let block = LocalWriter::new(prefix, "v", callee, dice).block(inputs);
     Local { block, function }
@@ -63,7 +63,7 @@ pub(crate) fn make(prefix: &str, inputs: &[String], calls: Calls, dice: &mut Mut
 /// Writes statements; knows which variables are in scope.
 struct LocalWriter<'d> {
     prefix: String,
-    callee: Option<Callee>,
+    callee: Option<LocalCallee>,
     /// In scope and assignable.
     variables: Vec<String>,
     /// In scope and only to be read: counters of loops.
@@ -73,7 +73,7 @@ struct LocalWriter<'d> {
 }
 
 impl<'d> LocalWriter<'d> {
-    fn new(prefix: &str, part: &str, callee: Option<Callee>, dice: &'d mut MutationDice) -> Self {
+    fn new(prefix: &str, part: &str, callee: Option<LocalCallee>, dice: &'d mut MutationDice) -> Self {
         Self { prefix: format!("{prefix}{part}"), callee, variables: Vec::new(), counters: Vec::new(), named: 0, dice }
     }
 
@@ -100,7 +100,7 @@ impl<'d> LocalWriter<'d> {
         lines
     }
 
-    fn function(mut self, callee: &Callee) -> Vec<String> {
+    fn function(mut self, callee: &LocalCallee) -> Vec<String> {
         let (first, second) = (self.fresh(), self.fresh());
         let mut lines = Vec::new();
         self.variables.push(first.clone());
@@ -209,7 +209,9 @@ impl<'d> LocalWriter<'d> {
 
     fn call(&mut self) -> Vec<String> {
         let (target, one, two) = (self.target(), self.expression(1), self.expression(1));
-        let Some(Callee { name, structure }) = self.callee.clone() else { return vec![format!("{target} = ({one} + {two}) & {MASK};")] };
+        let Some(LocalCallee { name, structure }) = self.callee.clone() else {
+            return vec![format!("{target} = ({one} + {two}) & {MASK};")];
+        };
         match structure {
             Some(structure) => {
                 let argument = self.fresh();
@@ -344,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_makes_the_same_block() {
-        let text = |seed| make("x", &["a".to_owned()], Calls::NewFunction, &mut MutationDice::new(seed, 0)).block;
+        let text = |seed| make("x", &["a".to_owned()], CallsAllowed::NewFunction, &mut MutationDice::new(seed, 0)).block;
         assert_eq!(text(5), text(5));
         assert_ne!(text(5), text(6));
     }
@@ -357,7 +359,7 @@ mod tests {
         let mut functions = String::new();
         let mut blocks = String::new();
         for seed in 0..200 {
-            let made = make(&format!("x{seed}_"), &inputs, Calls::NewFunction, &mut MutationDice::new(seed, 9));
+            let made = make(&format!("x{seed}_"), &inputs, CallsAllowed::NewFunction, &mut MutationDice::new(seed, 9));
             functions += &made.function.map(|lines| lines.join("\n") + "\n").unwrap_or_default();
             blocks += &(made.block.join("\n") + "\n");
         }

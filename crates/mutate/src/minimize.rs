@@ -1,14 +1,14 @@
 //! The smallest set of insertions that still shows what we look for (5.4), by delta debugging.
 
-use crate::insertion::{InsertionId, Strategy, Variant};
+use crate::insertion::{InsertionId, MutatedProgram, Strategy};
 use std::collections::BTreeSet;
-use trueline_model::{Answer, Interesting, SeamError};
+use trueline_model::{Interesting, SeamError, StillShows};
 
 /// A variant from which no single insertion can be taken.
 #[derive(Clone, Debug)]
 pub struct Minimized {
     /// The variant; no insertions at all when the seed itself is interesting.
-    pub variant: Variant,
+    pub variant: MutatedProgram,
     /// The strategies that are needed together (a region of the paper's Figure 8).
     pub strategies: BTreeSet<Strategy>,
     /// How many candidates were judged.
@@ -17,12 +17,12 @@ pub struct Minimized {
 
 /// Minimizes the insertions of an interesting variant. The answer is 1-minimal: every insertion left is
 /// needed while the others are there.
-pub fn minimize(variant: &Variant, interesting: &dyn Interesting) -> Result<Minimized, SeamError> {
+pub fn minimize(variant: &MutatedProgram, interesting: &dyn Interesting) -> Result<Minimized, SeamError> {
     let mut kept: Vec<InsertionId> = variant.insertions.iter().map(|i| i.id).collect();
     let mut judged = 0;
     let mut holds = |ids: &[InsertionId]| -> Result<bool, SeamError> {
         judged += 1;
-        Ok(interesting.judge(&variant.only(ids).program)? == Answer::Yes)
+        Ok(interesting.judge(&variant.only(ids).program)? == StillShows::Yes)
     };
     if holds(&[])? {
         kept.clear();

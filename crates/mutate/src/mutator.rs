@@ -5,23 +5,23 @@
 //! true for the whole chain, and one profiling run serves all variants.
 
 use crate::dice::MutationDice;
-use crate::insertion::{InsertedChange, Insertion, InsertionId, Strategy, Variant};
+use crate::insertion::{InsertedChange, Insertion, InsertionId, MutatedProgram, Strategy};
 use crate::judge::ExpectedBehaviour;
-use crate::point::{Point, points};
-use crate::profile::{Profile, Sampled, Visit, is_portable, profile};
-use crate::refusal::{MutateError, Refusal, refuse};
+use crate::point::{InsertPoint, points};
+use crate::profile::{PointVisit, Profile, SampledPoint, is_portable, profile};
+use crate::refusal::{MutateError, MutationRefusal, refuse};
 use crate::sanitizer::Profiler;
 use crate::snippet::{Snippet, SnippetSite};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use trueline_ctree::{Lvalue, Reach, Unit, parse};
+use trueline_ctree::{Lvalue, SourceUnit, VariableReach, parse};
 use trueline_model::{CompilerId, Program};
 
 /// How to mutate: which strategies, how often, how much.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct MutationOptions {
     /// Strategies to choose from, with equal chances; one that is named twice has twice the chance of another.
     pub strategies: Vec<Strategy>,
     /// Chance of a point to be sampled in a round (5.1: 0.1).
@@ -39,7 +39,7 @@ pub struct Options {
     pub profiler: Option<String>,
 }
 
-impl Default for Options {
+impl Default for MutationOptions {
     fn default() -> Self {
         Self {
             strategies: Strategy::PUBLISHED.to_vec(),
@@ -53,7 +53,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl MutationOptions {
     /// What hunts take. The paper's sparse sampling is meant for wrong code; for debug information each change is another chance, so
     /// more points are sampled, yet only so many that a variant of a long program costs little more to compile than
     /// its seed. Every second live point gets code of its own, which shows most; the rest is the paper's (docs/measurements/hunt.md).
@@ -92,7 +92,7 @@ const BORROW_TRIES: usize = 64;
 /// Makes variants. Holds the profiling compiler, so keep one for many programs; it may be shared by threads.
 #[derive(Debug)]
 pub struct Mutator {
-    options: Options,
+    options: MutationOptions,
     profiler: Profiler,
     // Kept so that the stub headers are written once, not for every parse.
     _stubs: Option<Arc<trueline_ctree::StubHeaders>>,
@@ -102,7 +102,7 @@ pub struct Mutator {
 #[derive(Clone, Debug)]
 pub struct Variants {
     /// The variants, in order of the chain.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<MutatedProgram>,
     /// The profile they rest on.
     pub profile: Profile,
     /// What the seed does, and so what every variant must do.
@@ -115,7 +115,7 @@ pub struct Variants {
 
 /// What all insertions into one program share.
 struct MutationGround<'a> {
-    unit: &'a Unit,
+    unit: &'a SourceUnit,
     /// Prefix of names that occur nowhere in the program.
     prefix: String,
     /// Strategies for points that are reached.
@@ -131,13 +131,13 @@ impl MutationGround<'_> {
 
 impl Mutator {
     /// Finds the profiling compiler.
-    pub fn new(options: Options) -> Result<Self, MutateError> {
+    pub fn new(options: MutationOptions) -> Result<Self, MutateError> {
         let profiler = Profiler::find(options.profiler.as_deref())?;
         Ok(Self { options, profiler, _stubs: trueline_ctree::StubHeaders::shared().ok() })
     }
 
     /// The options it works with.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &MutationOptions {
         &self.options
     }
 
@@ -187,15 +187,15 @@ impl Mutator {
         let mut union: Vec<usize> = rounds.iter().flatten().copied().collect();
         union.sort_unstable();
         union.dedup();
-        let sampled = union.iter().map(|&p| Sampled { point: points[p], lvalues: self.lvalues(&unit, &points[p], seed, p) }).collect();
+        let sampled = union.iter().map(|&p| SampledPoint { point: points[p], lvalues: self.lvalues(&unit, &points[p], seed, p) }).collect();
         let profile = profile(&unit, program, sampled, &self.profiler)?;
         let ground = MutationGround { unit: &unit, prefix: unused_prefix(unit.text()), live: self.live_strategies(program) };
         if !profile.visits.iter().any(|v| self.usable(&ground, &v.1)) {
             let line = points.first().map_or(1, |p| unit.line(p.span.start));
             let reason = "no program point can be mutated: none that was sampled ran with integers in scope (try another seed)".to_owned();
-            return Err(Refusal { name: unit.name().to_owned(), line, reason }.into());
+            return Err(MutationRefusal { name: unit.name().to_owned(), line, reason }.into());
         }
-        let visits: BTreeMap<usize, &(Point, Visit)> = union.iter().copied().zip(&profile.visits).collect();
+        let visits: BTreeMap<usize, &(InsertPoint, PointVisit)> = union.iter().copied().zip(&profile.visits).collect();
         let by_round = self.synthesize(&ground, &rounds, &visits, seed);
         let expected = Arc::new(ExpectedBehaviour { output: profile.output.clone(), exit_code: profile.exit_code });
         let parent = hex(&Sha256::digest(program.source.as_bytes()));
@@ -203,7 +203,7 @@ impl Mutator {
         let chain = self.options.chain.max(1);
         let variants = (0..n).map(|i| {
             let insertions = by_round[i - i % chain..=i].concat();
-            Variant::assemble(&origin, &expected, variant_name(&program.name, i), seed, &parent, insertions)
+            MutatedProgram::assemble(&origin, &expected, variant_name(&program.name, i), seed, &parent, insertions)
         });
         let variants = variants.collect();
         let profiling_cpu = profile.cpu;
@@ -211,7 +211,7 @@ impl Mutator {
     }
 
     /// The points of every round.
-    fn sample(&self, points: &[Point], n: usize, seed: u64) -> Vec<Vec<usize>> {
+    fn sample(&self, points: &[InsertPoint], n: usize, seed: u64) -> Vec<Vec<usize>> {
         let mut dice = MutationDice::new(seed, 1);
         let all: Vec<usize> = (0..points.len()).collect();
         let round = |_| {
@@ -230,11 +230,11 @@ impl Mutator {
     }
 
     /// What is recorded at a point: locals and parameters first, then globals by chance.
-    fn lvalues(&self, unit: &Unit, point: &Point, seed: u64, number: usize) -> Vec<Lvalue> {
+    fn lvalues(&self, unit: &SourceUnit, point: &InsertPoint, seed: u64, number: usize) -> Vec<Lvalue> {
         let mut dice = MutationDice::new(seed, 2 << 32 | number as u64);
         let mut found = unit.integers_in_scope(point.span.start, PARTS_PER_VARIABLE);
         found.retain(is_portable);
-        let (mut near, mut far): (Vec<Lvalue>, Vec<Lvalue>) = found.into_iter().partition(|l| l.reach != Reach::Global);
+        let (mut near, mut far): (Vec<Lvalue>, Vec<Lvalue>) = found.into_iter().partition(|l| l.reach != VariableReach::Global);
         // Half of the room is the globals', so that locals with many parts leave some to them.
         dice.shuffle(&mut far);
         if near.len() + far.len() > self.options.slots {
@@ -261,10 +261,10 @@ impl Mutator {
         live
     }
 
-    fn usable(&self, ground: &MutationGround<'_>, visit: &Visit) -> bool {
+    fn usable(&self, ground: &MutationGround<'_>, visit: &PointVisit) -> bool {
         match visit {
-            Visit::Never => self.enabled(Strategy::Dead),
-            Visit::Reached(visits, env) => !env.is_empty() && !ground.strategies_at(*visits).is_empty(),
+            PointVisit::Never => self.enabled(Strategy::Dead),
+            PointVisit::Reached(visits, env) => !env.is_empty() && !ground.strategies_at(*visits).is_empty(),
         }
     }
 
@@ -273,7 +273,7 @@ impl Mutator {
         &self,
         ground: &MutationGround<'_>,
         rounds: &[Vec<usize>],
-        visits: &BTreeMap<usize, &(Point, Visit)>,
+        visits: &BTreeMap<usize, &(InsertPoint, PointVisit)>,
         seed: u64,
     ) -> Vec<Vec<Insertion>> {
         let usable: Vec<usize> = visits.iter().filter(|(_, v)| self.usable(ground, &v.1)).map(|(&p, _)| p).collect();
@@ -307,20 +307,20 @@ impl Mutator {
     fn insertion(
         &self,
         ground: &MutationGround<'_>,
-        (point, visit): &(Point, Visit),
+        (point, visit): &(InsertPoint, PointVisit),
         number: u32,
         round: u32,
         dice: &mut MutationDice,
     ) -> Option<Insertion> {
         let site = SnippetSite { unit: ground.unit, point, prefix: &ground.prefix, number };
         let Snippet { strategy, change, function } = match visit {
-            Visit::Never => {
+            PointVisit::Never => {
                 if dice.chance(DEAD_SKIPPED) {
                     return None;
                 }
                 site.dead(dice)
             }
-            Visit::Reached(visits, env) => {
+            PointVisit::Reached(visits, env) => {
                 let mut strategies = ground.strategies_at(*visits);
                 if !site.can_guard() {
                     strategies.retain(|s| *s != Strategy::Tg);

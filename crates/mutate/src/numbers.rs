@@ -11,7 +11,7 @@ pub(crate) const MOST_LISTED: usize = 64;
 
 /// Numbers that an integer can have, never none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Numbers {
+pub enum KnownNumbers {
     /// Exactly these.
     Listed(BTreeSet<i128>),
     /// Some or all of these.
@@ -182,7 +182,7 @@ impl Progression {
     }
 }
 
-impl Numbers {
+impl KnownNumbers {
     /// One number.
     pub fn one(n: i128) -> Self {
         Self::Listed(BTreeSet::from([n]))
@@ -256,7 +256,7 @@ impl Numbers {
     }
 }
 
-impl FromIterator<i128> for Numbers {
+impl FromIterator<i128> for KnownNumbers {
     fn from_iter<I: IntoIterator<Item = i128>>(numbers: I) -> Self {
         Self::Listed(numbers.into_iter().collect())
     }
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_counter_in_steps_of_three_is_never_a_number_in_between() {
-        let counter = Numbers::spaced(Progression::new(0, 2997, 3));
+        let counter = KnownNumbers::spaced(Progression::new(0, 2997, 3));
         assert!(counter.contains(2997) && !counter.contains(2998) && !counter.contains(1000));
         assert_eq!(counter.hull().is_equal(Progression::new(1000, 1000, 0)), Some(false));
         assert_eq!(counter.hull().modulo(3), Some(Progression::new(0, 0, 0)));

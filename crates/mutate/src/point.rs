@@ -1,10 +1,10 @@
 //! Program points: the places in front of statements where code may be put.
 
-use trueline_ctree::{NodeId, NodeKind, Span, Unit};
+use trueline_ctree::{NodeId, NodeKind, SourceUnit, Span};
 
 /// The place in front of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct InsertPoint {
     /// The statement that can be changed.
     pub statement: NodeId,
     /// The bytes of that statement.
@@ -26,13 +26,13 @@ pub enum InsertionPlace {
 
 /// Every point of a file, in source order. Statements that macros make, and those in statement
 /// expressions, are left out.
-pub fn points(unit: &Unit) -> Vec<Point> {
-    let mut all: Vec<Point> = unit.statements().filter_map(|id| point(unit, id)).collect();
+pub fn points(unit: &SourceUnit) -> Vec<InsertPoint> {
+    let mut all: Vec<InsertPoint> = unit.statements().filter_map(|id| point(unit, id)).collect();
     all.sort_by_key(|p| (p.span.start, std::cmp::Reverse(p.span.end)));
     all
 }
 
-fn point(unit: &Unit, id: NodeId) -> Option<Point> {
+fn point(unit: &SourceUnit, id: NodeId) -> Option<InsertPoint> {
     let node = unit.node(id);
     let parent = node.parent?;
     let place = match unit.node(parent).kind {
@@ -52,5 +52,5 @@ fn point(unit: &Unit, id: NodeId) -> Option<Point> {
         return None;
     }
     let function = unit.enclosing_function(id)?;
-    Some(Point { statement: id, span: node.span, function, place })
+    Some(InsertPoint { statement: id, span: node.span, function, place })
 }

@@ -10,14 +10,14 @@
 //! Recorders of values are ten times the text of a long program, and most of its points are never reached: there a plain run
 //! tells first where values are worth recording, which changes the cost and not the profile.
 
-use crate::env::{Env, Slot};
-use crate::numbers::{Numbers, Progression};
-use crate::point::{InsertionPlace, Point};
-use crate::refusal::{MutateError, Refusal};
+use crate::env::{Env, EnvSlot};
+use crate::numbers::{KnownNumbers, Progression};
+use crate::point::{InsertPoint, InsertionPlace};
+use crate::refusal::{MutateError, MutationRefusal};
 use crate::sanitizer::{FLAGS, PLAIN_FLAGS, Profiler};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use trueline_ctree::{Edits, IntKind, Lvalue, Unit};
+use trueline_ctree::{Edits, IntKind, Lvalue, SourceUnit};
 use trueline_model::Program;
 use trueline_toolchain::{BuildError, Compiler, Confinement, Exit, Job, Limits, Outcome, Permissions, Scratch, starvation};
 
@@ -36,7 +36,7 @@ const MANY_VALUES: usize = 1500;
 
 /// What happened at a sampled point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Visit {
+pub enum PointVisit {
     /// It was never reached.
     Never,
     /// It was reached so many times, in these states.
@@ -47,7 +47,7 @@ pub enum Visit {
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The sampled points with what happened there.
-    pub visits: Vec<(Point, Visit)>,
+    pub visits: Vec<(InsertPoint, PointVisit)>,
     /// What the program printed.
     pub output: Vec<u8>,
     /// The code it exited with.
@@ -59,18 +59,18 @@ pub struct Profile {
 impl Profile {
     /// Points that were reached with something known.
     pub fn live(&self) -> usize {
-        self.visits.iter().filter(|(_, v)| matches!(v, Visit::Reached(_, env) if !env.is_empty())).count()
+        self.visits.iter().filter(|(_, v)| matches!(v, PointVisit::Reached(_, env) if !env.is_empty())).count()
     }
 
     /// Points that were never reached.
     pub fn dead(&self) -> usize {
-        self.visits.iter().filter(|(_, v)| *v == Visit::Never).count()
+        self.visits.iter().filter(|(_, v)| *v == PointVisit::Never).count()
     }
 }
 
 /// A sampled point with what is to be recorded there.
-pub(crate) struct Sampled {
-    pub(crate) point: Point,
+pub(crate) struct SampledPoint {
+    pub(crate) point: InsertPoint,
     pub(crate) lvalues: Vec<Lvalue>,
 }
 
@@ -80,7 +80,12 @@ pub(crate) fn is_portable(lvalue: &Lvalue) -> bool {
 }
 
 /// Profiles a program at the given points.
-pub(crate) fn profile(unit: &Unit, program: &Program, sampled: Vec<Sampled>, profiler: &Profiler) -> Result<Profile, MutateError> {
+pub(crate) fn profile(
+    unit: &SourceUnit,
+    program: &Program,
+    sampled: Vec<SampledPoint>,
+    profiler: &Profiler,
+) -> Result<Profile, MutateError> {
     let mut session = ProfileSession::open(unit, program, profiler)?;
     let many = sampled.iter().map(|s| s.lvalues.len()).sum::<usize>() > MANY_VALUES;
     let reached = match &profiler.gcc {
@@ -123,7 +128,7 @@ const SOURCE_NAME: &str = "profiled.c";
 
 /// The builds and runs of one profile, and what they cost.
 struct ProfileSession<'s> {
-    unit: &'s Unit,
+    unit: &'s SourceUnit,
     program: &'s Program,
     profiler: &'s Profiler,
     scratch: Scratch,
@@ -144,13 +149,13 @@ impl ProfiledRun {
 }
 
 impl<'s> ProfileSession<'s> {
-    fn open(unit: &'s Unit, program: &'s Program, profiler: &'s Profiler) -> Result<Self, MutateError> {
+    fn open(unit: &'s SourceUnit, program: &'s Program, profiler: &'s Profiler) -> Result<Self, MutateError> {
         let scratch = Scratch::new().map_err(|source| MutateError::Io { path: std::env::temp_dir(), source })?;
         Ok(Self { unit, program, profiler, scratch, cpu: Duration::ZERO })
     }
 
-    fn refusal(&self, line: u32, reason: String) -> Refusal {
-        Refusal { name: self.unit.name().to_owned(), line, reason }
+    fn refusal(&self, line: u32, reason: String) -> MutationRefusal {
+        MutationRefusal { name: self.unit.name().to_owned(), line, reason }
     }
 
     /// Puts an instrumented text in the place of the one before.
@@ -203,7 +208,7 @@ impl<'s> ProfileSession<'s> {
 
 /// The text with a recorder in front of every sampled statement; it only counts where values are not wanted. Reports name
 /// the lines of the original.
-fn instrument(unit: &Unit, sampled: &[Sampled], wants_values: impl Fn(usize) -> bool) -> String {
+fn instrument(unit: &SourceUnit, sampled: &[SampledPoint], wants_values: impl Fn(usize) -> bool) -> String {
     let mut edits = Edits::new();
     // On a line of its own: the program may begin with a directive.
     edits.insert_before(0, format!("extern void __tl_point(int, const long long *, int);\n#line 1 \"{SOURCE_NAME}\"\n"));
@@ -263,25 +268,25 @@ fn error_line(report: &str, source_name: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-type Record = BTreeMap<usize, (u64, BTreeMap<usize, Seen>)>;
+type Record = BTreeMap<usize, (u64, BTreeMap<usize, SeenNumbers>)>;
 
 /// What a slot was seen to hold, its 64 bits read as signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
+enum SeenNumbers {
     /// These values.
     Values(BTreeSet<i64>),
     /// Too many to list: from the first to the second, at distances that the third divides.
     Interval(i64, i64, u64),
 }
 
-impl Seen {
+impl SeenNumbers {
     /// The numbers of a variable; `None` where an interval of signed numbers is none of unsigned ones.
-    fn numbers(&self, is_signed: bool) -> Option<Numbers> {
+    fn numbers(&self, is_signed: bool) -> Option<KnownNumbers> {
         let number = |n: i64| if is_signed { i128::from(n) } else { i128::from(n as u64) };
         match self {
             Self::Values(values) => Some(values.iter().map(|&v| number(v)).collect()),
             Self::Interval(low, high, _) if number(*low) > number(*high) => None,
-            Self::Interval(low, high, step) => Some(Numbers::Spaced(Progression::new(number(*low), number(*high), i128::from(*step)))),
+            Self::Interval(low, high, step) => Some(KnownNumbers::Spaced(Progression::new(number(*low), number(*high), i128::from(*step)))),
         }
     }
 }
@@ -300,14 +305,14 @@ fn read_record(text: &str) -> Record {
             }
             Some("s") => {
                 if let (Some(slot), Some(point)) = (numbers.next(), record.get_mut(&current)) {
-                    point.1.insert(slot as usize, Seen::Values(numbers.collect()));
+                    point.1.insert(slot as usize, SeenNumbers::Values(numbers.collect()));
                 }
             }
             Some("r") => {
                 let step = words.next_back().and_then(|w| w.parse::<u64>().ok());
                 let ends = (numbers.next(), numbers.next(), numbers.next());
                 if let ((Some(slot), Some(low), Some(high)), Some(step), Some(point)) = (ends, step, record.get_mut(&current)) {
-                    point.1.insert(slot as usize, Seen::Interval(low, high, step));
+                    point.1.insert(slot as usize, SeenNumbers::Interval(low, high, step));
                 }
             }
             _ => {}
@@ -317,20 +322,20 @@ fn read_record(text: &str) -> Record {
 }
 
 /// Keeps what all runs agree on.
-fn merge(sampled: Vec<Sampled>, records: &[&Record]) -> Vec<(Point, Visit)> {
-    let visit = |(id, sample): (usize, Sampled)| {
+fn merge(sampled: Vec<SampledPoint>, records: &[&Record]) -> Vec<(InsertPoint, PointVisit)> {
+    let visit = |(id, sample): (usize, SampledPoint)| {
         let seen: Vec<_> = records.iter().filter_map(|record| record.get(&id)).collect();
-        let Some((hits, first)) = seen.first() else { return (sample.point, Visit::Never) };
+        let Some((hits, first)) = seen.first() else { return (sample.point, PointVisit::Never) };
         if seen.len() < records.len() {
             // Reached in some runs only: the program is not as deterministic as its output; leave it alone.
-            return (sample.point, Visit::Reached(1, Env::default()));
+            return (sample.point, PointVisit::Reached(1, Env::default()));
         }
         let slots = sample.lvalues.into_iter().enumerate().filter_map(|(i, lvalue)| {
             let values = first.get(&i).filter(|values| seen.iter().all(|(_, other)| other.get(&i) == Some(values)))?;
             let values = values.numbers(lvalue.ty.signed)?;
-            Some(Slot { path: lvalue.path, ty: lvalue.ty, width: lvalue.width, access: lvalue.access, reach: lvalue.reach, values })
+            Some(EnvSlot { path: lvalue.path, ty: lvalue.ty, width: lvalue.width, access: lvalue.access, reach: lvalue.reach, values })
         });
-        (sample.point, Visit::Reached(*hits, Env { slots: slots.collect() }))
+        (sample.point, PointVisit::Reached(*hits, Env { slots: slots.collect() }))
     };
     sampled.into_iter().enumerate().map(visit).collect()
 }

@@ -1,14 +1,14 @@
 //! What cannot be mutated, and why: every refusal names a line and a reason.
 
 use std::path::PathBuf;
-use trueline_ctree::{DeclId, DeclKind, NodeId, NodeKind, ParseError, Span, Unit, tokens};
+use trueline_ctree::{DeclId, DeclKind, NodeId, NodeKind, ParseError, SourceUnit, Span, tokens};
 use trueline_model::Program;
 use trueline_toolchain::{BuildError, JobError, ToolError};
 
 /// Why a program is not mutated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}: {reason}")]
-pub struct Refusal {
+pub struct MutationRefusal {
     /// The file that was refused.
     pub name: String,
     /// The line of what cannot be mutated.
@@ -22,7 +22,7 @@ pub struct Refusal {
 pub enum MutateError {
     /// The program is outside what we support.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] MutationRefusal),
     /// The program does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
@@ -107,8 +107,8 @@ const OPEN_ENDS: [(&str, &[&str]); 5] = [
 ];
 
 /// Checks what the text alone shows.
-pub(crate) fn refuse(unit: &Unit) -> Result<(), Refusal> {
-    let refusal = |offset: usize, reason: String| Refusal { name: unit.name().to_owned(), line: unit.line(offset), reason };
+pub(crate) fn refuse(unit: &SourceUnit) -> Result<(), MutationRefusal> {
+    let refusal = |offset: usize, reason: String| MutationRefusal { name: unit.name().to_owned(), line: unit.line(offset), reason };
     for call in unit.calls() {
         let Some(name) = &call.callee else { continue };
         // A function of the program's own is what its body says, whatever its name.
@@ -147,7 +147,7 @@ pub(crate) fn refuse(unit: &Unit) -> Result<(), Refusal> {
 
 /// Parameters declared between the parentheses and the body. The front end gives such a function a
 /// prototype's type, so the text decides.
-fn is_old_style(unit: &Unit, decl: DeclId, function: NodeId) -> bool {
+fn is_old_style(unit: &SourceUnit, decl: DeclId, function: NodeId) -> bool {
     let Some(body) = unit.body(function) else { return false };
     let parameters = unit.node(function).children.iter().filter(|&&c| matches!(unit.node(c).kind, NodeKind::Parameter(_)));
     let mut depth = 0usize;

@@ -2,13 +2,13 @@
 
 use crate::dead::{DeadScope, printer};
 use crate::dice::MutationDice;
-use crate::env::{Env, Slot};
+use crate::env::{Env, EnvSlot};
 use crate::insertion::{InsertedChange, NewFunction, Strategy};
-use crate::local::{self, Calls};
-use crate::point::{InsertionPlace, Point};
+use crate::local::{self, CallsAllowed};
+use crate::point::{InsertPoint, InsertionPlace};
 use crate::predicate::syn_pred;
 use crate::synthesis::syn_expr;
-use trueline_ctree::{Access, NodeKind, Reach, Unit};
+use trueline_ctree::{Access, NodeKind, SourceUnit, VariableReach};
 
 /// Depth of predicates at most (5.1).
 const MAX_DEPTH: usize = 2;
@@ -25,8 +25,8 @@ pub(crate) struct Snippet {
 
 /// What a snippet is made from.
 pub(crate) struct SnippetSite<'a> {
-    pub(crate) unit: &'a Unit,
-    pub(crate) point: &'a Point,
+    pub(crate) unit: &'a SourceUnit,
+    pub(crate) point: &'a InsertPoint,
     /// Prefix of names that occur nowhere in the program.
     pub(crate) prefix: &'a str,
     /// Number of the insertion, which keeps names of different snippets apart.
@@ -52,7 +52,7 @@ impl SnippetSite<'_> {
     fn local(&self, env: &Env, dice: &mut MutationDice) -> Snippet {
         let inputs: Vec<String> = env.slots.iter().map(|s| s.path.clone()).collect();
         let place = self.place_of_function();
-        let calls = if place.is_some() { Calls::NewFunction } else { Calls::Nothing };
+        let calls = if place.is_some() { CallsAllowed::NewFunction } else { CallsAllowed::Nothing };
         let made = local::make(&format!("{}{}_", self.prefix, self.number), &inputs, calls, dice);
         let function = made.function.zip(place).map(|(lines, at)| NewFunction { at, text: lines.join("\n") + "\n" });
         Snippet { strategy: Strategy::Local, change: self.before(made.block), function }
@@ -110,7 +110,7 @@ impl SnippetSite<'_> {
     }
 
     fn true_block(&self, env: &Env, dice: &mut MutationDice) -> Option<InsertedChange> {
-        let writable: Vec<Slot> = env.slots.iter().filter(|s| s.access == Access::ReadWrite).cloned().collect();
+        let writable: Vec<EnvSlot> = env.slots.iter().filter(|s| s.access == Access::ReadWrite).cloned().collect();
         if writable.is_empty() {
             return None;
         }
@@ -124,7 +124,7 @@ impl SnippetSite<'_> {
             let path = format!("{}{}_{i}", self.prefix, self.number);
             lines.push(format!("  {} {path} = {expr};", target.ty.name()));
             let values = values.stored_in(target.ty, None);
-            let backup = Slot { path, ty: target.ty, width: None, access: Access::ReadOnly, reach: Reach::Local, values };
+            let backup = EnvSlot { path, ty: target.ty, width: None, access: Access::ReadOnly, reach: VariableReach::Local, values };
             env.slots.push(backup.clone());
             backups.push(backup);
         }

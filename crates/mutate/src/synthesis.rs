@@ -2,8 +2,8 @@
 
 use crate::dice::MutationDice;
 use crate::env::Env;
-use crate::expr::{Expr, ValueSet, binary_set, unary_set};
-use crate::value::{Value, range};
+use crate::expr::{SafeExpr, ValueSet, binary_set, unary_set};
+use crate::value::{IntValue, range};
 use trueline_ctree::{BinaryOp, IntType, UnaryOp};
 
 const UNARY: [UnaryOp; 3] = [UnaryOp::Not, UnaryOp::BitNot, UnaryOp::Minus];
@@ -24,7 +24,7 @@ const ARITHMETIC_FIRST: f64 = 0.75;
 pub(crate) const LITERAL_TYPES: [IntType; 4] = [IntType::INT, IntType::UNSIGNED, IntType::LONG, IntType::UNSIGNED_LONG];
 
 /// Synthesizes a valid expression and returns it with its values.
-pub fn syn_expr(env: &Env, dice: &mut MutationDice) -> (Expr, ValueSet) {
+pub fn syn_expr(env: &Env, dice: &mut MutationDice) -> (SafeExpr, ValueSet) {
     let mut worklist = leaves(env, dice);
     let mut unary_run = 0;
     while worklist.len() > 1 {
@@ -45,40 +45,40 @@ pub fn syn_expr(env: &Env, dice: &mut MutationDice) -> (Expr, ValueSet) {
     worklist.pop().expect("the worklist starts non-empty and shrinks to one")
 }
 
-fn leaves(env: &Env, dice: &mut MutationDice) -> Vec<(Expr, ValueSet)> {
+fn leaves(env: &Env, dice: &mut MutationDice) -> Vec<(SafeExpr, ValueSet)> {
     let wanted = 1 + dice.below(MAX_LEAVES.min(env.slots.len().max(1)));
-    let mut leaves: Vec<(Expr, ValueSet)> = dice
+    let mut leaves: Vec<(SafeExpr, ValueSet)> = dice
         .sample(&env.slots, wanted)
         .into_iter()
         .filter_map(|slot| {
-            let leaf = Expr::Var(slot);
+            let leaf = SafeExpr::Var(slot);
             let values = leaf.values()?;
             Some((leaf, values))
         })
         .collect();
     if leaves.is_empty() || dice.chance(0.4) {
         let value = random_constant(dice);
-        let leaf = Expr::Const(value);
+        let leaf = SafeExpr::Const(value);
         let values = leaf.values().expect("a literal has a value");
         leaves.push((leaf, values));
     }
     leaves
 }
 
-fn grow_unary((expr, values): &(Expr, ValueSet), dice: &mut MutationDice) -> Option<(Expr, ValueSet)> {
+fn grow_unary((expr, values): &(SafeExpr, ValueSet), dice: &mut MutationDice) -> Option<(SafeExpr, ValueSet)> {
     if dice.chance(0.25) {
         let ty = *dice.pick(&IntType::ALL)?;
-        let cast = Expr::Cast(ty, Box::new(expr.clone()));
+        let cast = SafeExpr::Cast(ty, Box::new(expr.clone()));
         let values = cast.values()?;
         return Some((cast, values));
     }
     let mut ops = UNARY;
     dice.shuffle(&mut ops);
-    let grown = |op| unary_set(op, values).map(|set| (Expr::Unary(op, Box::new(expr.clone())), set));
+    let grown = |op| unary_set(op, values).map(|set| (SafeExpr::Unary(op, Box::new(expr.clone())), set));
     ops.into_iter().find_map(grown)
 }
 
-fn grow_binary(left: (Expr, ValueSet), right: (Expr, ValueSet), dice: &mut MutationDice) -> (Expr, ValueSet) {
+fn grow_binary(left: (SafeExpr, ValueSet), right: (SafeExpr, ValueSet), dice: &mut MutationDice) -> (SafeExpr, ValueSet) {
     let mut ops = BINARY;
     dice.shuffle(&mut ops);
     // Comparisons are always defined and would win too often: what is left of an expression is then one bit.
@@ -89,11 +89,11 @@ fn grow_binary(left: (Expr, ValueSet), right: (Expr, ValueSet), dice: &mut Mutat
         .into_iter()
         .find_map(|op| binary_set(op, &left.1, &right.1).map(|set| (op, set)))
         .expect("comparisons are defined for all operands and have two values at most");
-    (Expr::Binary(op, Box::new(left.0), Box::new(right.0)), set)
+    (SafeExpr::Binary(op, Box::new(left.0), Box::new(right.0)), set)
 }
 
 /// A literal: mostly small, sometimes at a border of its type, sometimes any.
-pub(crate) fn random_constant(dice: &mut MutationDice) -> Value {
+pub(crate) fn random_constant(dice: &mut MutationDice) -> IntValue {
     let ty = LITERAL_TYPES[dice.below(LITERAL_TYPES.len())];
     let (low, high) = range(ty);
     let n = match dice.below(8) {
@@ -103,5 +103,5 @@ pub(crate) fn random_constant(dice: &mut MutationDice) -> Value {
         3 => 1i128 << dice.below(ty.bits() as usize - 1),
         _ => dice.below(20) as i128 - 4,
     };
-    Value::new(ty, n)
+    IntValue::new(ty, n)
 }

@@ -9,14 +9,14 @@ use trueline_ctree::{BinaryOp, IntKind, IntType, UnaryOp};
 
 /// A number with its type. The number is always in the type's range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value {
+pub struct IntValue {
     /// The type of the number.
     pub ty: IntType,
     /// The number itself, within its type.
     pub n: i128,
 }
 
-impl Value {
+impl IntValue {
     /// A number of a type, wrapped into its range.
     pub fn new(ty: IntType, n: i128) -> Self {
         Self { ty, n: wrap(ty, n) }
@@ -54,18 +54,18 @@ fn wrap(ty: IntType, n: i128) -> i128 {
 }
 
 /// Converts as an assignment or a cast does.
-pub fn convert(value: Value, ty: IntType) -> Value {
-    Value::new(ty, value.n)
+pub fn convert(value: IntValue, ty: IntType) -> IntValue {
+    IntValue::new(ty, value.n)
 }
 
 /// Converts a number to a bit-field of a width and back to its declared type.
-pub(crate) fn convert_to_field(value: Value, ty: IntType, width: Option<u32>) -> Value {
+pub(crate) fn convert_to_field(value: IntValue, ty: IntType, width: Option<u32>) -> IntValue {
     let value = convert(value, ty);
     match width {
         Some(width) if width < ty.bits() => {
             let low = value.n & ((1i128 << width) - 1);
             let negative = ty.signed && width > 0 && low >> (width - 1) & 1 == 1;
-            Value { ty, n: if negative { low - (1i128 << width) } else { low } }
+            IntValue { ty, n: if negative { low - (1i128 << width) } else { low } }
         }
         _ => value,
     }
@@ -97,32 +97,32 @@ pub fn usual(a: IntType, b: IntType) -> IntType {
 }
 
 /// Applies a unary operator; `None` when that is undefined (or no arithmetic operator).
-pub fn unary(op: UnaryOp, operand: Value) -> Option<Value> {
+pub fn unary(op: UnaryOp, operand: IntValue) -> Option<IntValue> {
     let ty = promoted(operand.ty, None);
     let n = operand.n;
     match op {
-        UnaryOp::Plus => Some(Value { ty, n }),
-        UnaryOp::Minus if ty.signed => fits(ty, -n).then_some(Value { ty, n: -n }),
-        UnaryOp::Minus => Some(Value::new(ty, -n)),
-        UnaryOp::BitNot => Some(Value::new(ty, !n)),
-        UnaryOp::Not => Some(Value::int(i128::from(n == 0))),
+        UnaryOp::Plus => Some(IntValue { ty, n }),
+        UnaryOp::Minus if ty.signed => fits(ty, -n).then_some(IntValue { ty, n: -n }),
+        UnaryOp::Minus => Some(IntValue::new(ty, -n)),
+        UnaryOp::BitNot => Some(IntValue::new(ty, !n)),
+        UnaryOp::Not => Some(IntValue::int(i128::from(n == 0))),
         _ => None,
     }
 }
 
 /// Applies a binary operator; `None` when that is undefined (or no arithmetic operator).
-pub fn binary(op: BinaryOp, left: Value, right: Value) -> Option<Value> {
+pub fn binary(op: BinaryOp, left: IntValue, right: IntValue) -> Option<IntValue> {
     let (left_type, right_type) = (promoted(left.ty, None), promoted(right.ty, None));
     if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
-        return shift(op, Value { ty: left_type, n: left.n }, right.n);
+        return shift(op, IntValue { ty: left_type, n: left.n }, right.n);
     }
     if op.is_logical() {
         let truth = if op == BinaryOp::LogicalAnd { left.truth() && right.truth() } else { left.truth() || right.truth() };
-        return Some(Value::int(i128::from(truth)));
+        return Some(IntValue::int(i128::from(truth)));
     }
     let ty = usual(left_type, right_type);
     let (a, b) = (wrap(ty, left.n), wrap(ty, right.n));
-    let truth = |t: bool| Some(Value::int(i128::from(t)));
+    let truth = |t: bool| Some(IntValue::int(i128::from(t)));
     let exact = match op {
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,
@@ -142,18 +142,18 @@ pub fn binary(op: BinaryOp, left: Value, right: Value) -> Option<Value> {
         BinaryOp::Ne => return truth(a != b),
         BinaryOp::Shl | BinaryOp::Shr | BinaryOp::LogicalAnd | BinaryOp::LogicalOr | BinaryOp::Comma => return None,
     };
-    if ty.signed && !fits(ty, exact) { None } else { Some(Value::new(ty, exact)) }
+    if ty.signed && !fits(ty, exact) { None } else { Some(IntValue::new(ty, exact)) }
 }
 
-fn shift(op: BinaryOp, left: Value, by: i128) -> Option<Value> {
+fn shift(op: BinaryOp, left: IntValue, by: i128) -> Option<IntValue> {
     if by < 0 || by >= i128::from(left.ty.bits()) {
         return None;
     }
     if op == BinaryOp::Shr {
-        return Some(Value { ty: left.ty, n: left.n >> by });
+        return Some(IntValue { ty: left.ty, n: left.n >> by });
     }
     let exact = left.n << by;
-    if left.ty.signed && (left.n < 0 || !fits(left.ty, exact)) { None } else { Some(Value::new(left.ty, exact)) }
+    if left.ty.signed && (left.n < 0 || !fits(left.ty, exact)) { None } else { Some(IntValue::new(left.ty, exact)) }
 }
 
 #[cfg(test)]
@@ -166,15 +166,15 @@ mod tests {
 
     #[test]
     fn the_papers_example_of_conversion_holds() {
-        let b = Value::new(ty("short"), -1);
-        assert_eq!(binary(BinaryOp::Add, Value::int(0), b), Some(Value::int(-1)));
-        let a = Value::new(IntType::UNSIGNED, 0);
-        assert_eq!(binary(BinaryOp::Add, a, b), Some(Value { ty: IntType::UNSIGNED, n: 4_294_967_295 }));
+        let b = IntValue::new(ty("short"), -1);
+        assert_eq!(binary(BinaryOp::Add, IntValue::int(0), b), Some(IntValue::int(-1)));
+        let a = IntValue::new(IntType::UNSIGNED, 0);
+        assert_eq!(binary(BinaryOp::Add, a, b), Some(IntValue { ty: IntType::UNSIGNED, n: 4_294_967_295 }));
     }
 
     #[test]
     fn every_undefined_case_is_seen() {
-        let int = Value::int;
+        let int = IntValue::int;
         let (min, max) = range(IntType::INT);
         assert_eq!(unary(UnaryOp::Minus, int(min)), None);
         assert_eq!(binary(BinaryOp::Add, int(max), int(1)), None);
@@ -207,7 +207,7 @@ mod tests {
     fn bit_fields_promote_by_their_width() {
         assert_eq!(promoted(IntType::UNSIGNED, Some(31)), IntType::INT);
         assert_eq!(promoted(IntType::UNSIGNED, Some(32)), IntType::UNSIGNED);
-        assert_eq!(convert_to_field(Value::int(5), IntType::INT, Some(3)).n, -3);
-        assert_eq!(convert_to_field(Value::int(-1), IntType::UNSIGNED, Some(3)).n, 7);
+        assert_eq!(convert_to_field(IntValue::int(5), IntType::INT, Some(3)).n, -3);
+        assert_eq!(convert_to_field(IntValue::int(-1), IntType::UNSIGNED, Some(3)).n, 7);
     }
 }

@@ -7,7 +7,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt::Write;
 use trueline_ctree::{BinaryOp, IntType, UnaryOp};
 use trueline_model::{Language, OptLevel};
-use trueline_mutate::{Env, Expr, MutationDice, Numbers, Progression, Slot, Value, binary, convert, syn_expr, syn_pred, unary};
+use trueline_mutate::{
+    Env, EnvSlot, IntValue, KnownNumbers, MutationDice, Progression, SafeExpr, binary, convert, syn_expr, syn_pred, unary,
+};
 use trueline_toolchain::{CompileRequest, DebugInfo, Job, Limits, Scratch, find_compiler};
 
 /// One computation: its text in C, and what we say it is.
@@ -15,7 +17,7 @@ use trueline_toolchain::{CompileRequest, DebugInfo, Job, Limits, Scratch, find_c
 struct Case {
     declarations: String,
     text: String,
-    expected: Value,
+    expected: IntValue,
 }
 
 fn any_type() -> impl Strategy<Value = IntType> {
@@ -28,11 +30,11 @@ fn any_number() -> impl Strategy<Value = i128> {
     prop_oneof![-4i128..40, border.clone(), border.prop_map(|n| -n), any::<i64>().prop_map(i128::from), any::<u64>().prop_map(i128::from)]
 }
 
-fn any_value() -> impl Strategy<Value = Value> {
-    (any_type(), any_number()).prop_map(|(ty, n)| Value::new(ty, n))
+fn any_value() -> impl Strategy<Value = IntValue> {
+    (any_type(), any_number()).prop_map(|(ty, n)| IntValue::new(ty, n))
 }
 
-fn declare(name: &str, value: Value) -> String {
+fn declare(name: &str, value: IntValue) -> String {
     // Through unsigned long long, because the smallest numbers have no literals.
     format!("volatile {} {name} = ({})0x{:x}ULL;", value.ty.name(), value.ty.name(), value.n as u64)
 }
@@ -145,19 +147,19 @@ fn any_env() -> impl Strategy<Value = Env> {
     let slot = (any_type(), prop::collection::btree_set(any_number(), 1..4));
     let counter = prop::option::of((any_type(), -40i128..40, 65i128..90, 1i128..7));
     (prop::collection::vec(slot, 1..5), counter).prop_map(|(slots, counter)| {
-        let few = slots.into_iter().map(|(ty, numbers)| (ty, numbers.into_iter().map(|n| Value::new(ty, n).n).collect()));
+        let few = slots.into_iter().map(|(ty, numbers)| (ty, numbers.into_iter().map(|n| IntValue::new(ty, n).n).collect()));
         let many = counter.map(|(ty, low, count, step)| {
             let low = if ty.signed { low } else { low.abs() };
-            (ty, Numbers::spaced(Progression::new(low, low + (count - 1) * step, step)))
+            (ty, KnownNumbers::spaced(Progression::new(low, low + (count - 1) * step, step)))
         });
         // A small type does not hold all of a counter.
         let many = many.filter(|(ty, all)| ty.bits() > 8 && all.listed().is_none());
-        let slots = few.chain(many).enumerate().map(|(i, (ty, values))| Slot {
+        let slots = few.chain(many).enumerate().map(|(i, (ty, values))| EnvSlot {
             path: format!("v{i}"),
             ty,
             width: None,
             access: trueline_ctree::Access::ReadWrite,
-            reach: trueline_ctree::Reach::Local,
+            reach: trueline_ctree::VariableReach::Local,
             values,
         });
         Env { slots: slots.collect() }
@@ -165,19 +167,19 @@ fn any_env() -> impl Strategy<Value = Env> {
 }
 
 /// Each number of a set.
-fn each(numbers: &Numbers) -> Vec<i128> {
+fn each(numbers: &KnownNumbers) -> Vec<i128> {
     match numbers {
-        Numbers::Listed(all) => all.iter().copied().collect(),
-        Numbers::Spaced(all) => (0..=(all.high - all.low) / all.step).map(|k| all.low + k * all.step).collect(),
+        KnownNumbers::Listed(all) => all.iter().copied().collect(),
+        KnownNumbers::Spaced(all) => (0..=(all.high - all.low) / all.step).map(|k| all.low + k * all.step).collect(),
     }
 }
 
 /// A condition of C that says whether `x` is among them.
-fn membership(numbers: &Numbers, ty: IntType) -> String {
+fn membership(numbers: &KnownNumbers, ty: IntType) -> String {
     let literal = |n: i128| format!("({})0x{:x}ULL", ty.name(), n as u64);
     match numbers {
-        Numbers::Listed(all) => all.iter().map(|n| format!("x == {}", literal(*n))).collect::<Vec<_>>().join(" || "),
-        Numbers::Spaced(Progression { low, high, step }) => {
+        KnownNumbers::Listed(all) => all.iter().map(|n| format!("x == {}", literal(*n))).collect::<Vec<_>>().join(" || "),
+        KnownNumbers::Spaced(Progression { low, high, step }) => {
             let (low, high) = (literal(*low), literal(*high));
             format!("x >= {low} && x <= {high} && ((__int128)x - (__int128){low}) % (__int128)0x{step:x}ULL == 0")
         }
@@ -219,7 +221,7 @@ fn synthesized_expressions_and_predicates_have_the_values_we_computed() {
     for i in 0..count {
         let env = any_env().new_tree(&mut runner).unwrap().current();
         let mut dice = MutationDice::new(i, 0);
-        let (expr, values): (Expr, _) = syn_expr(&env, &mut dice);
+        let (expr, values): (SafeExpr, _) = syn_expr(&env, &mut dice);
         intervals += usize::from(values.numbers.listed().is_none());
         let fits = membership(&values.numbers, values.ty);
         let (yes, no) = (syn_pred(&env, true, 2, &mut dice), syn_pred(&env, false, 2, &mut dice));

@@ -1,7 +1,7 @@
 //! Programs whose profile is easily taken for less than it is: what runs after `main`, and text that only older C allows.
 
 use trueline_model::{Language, OptLevel, Origin, Program};
-use trueline_mutate::{Mutator, Options, Variants, judge};
+use trueline_mutate::{MutationOptions, Mutator, Variants, judge};
 use trueline_toolchain::{CompileRequest, DebugInfo, Job, Scratch, find_compiler};
 
 const AFTER_MAIN: &str = "extern int printf(const char *, ...);
@@ -28,7 +28,7 @@ int main(void) {
 
 /// The mutator, with every point sampled.
 fn mutator() -> Option<Mutator> {
-    Mutator::new(Options { sampling: 1.0, strategies: trueline_mutate::Strategy::ALL.to_vec(), ..Options::default() })
+    Mutator::new(MutationOptions { sampling: 1.0, strategies: trueline_mutate::Strategy::ALL.to_vec(), ..MutationOptions::default() })
         .map_err(|error| println!("skipped: {error}"))
         .ok()
 }

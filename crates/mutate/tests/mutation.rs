@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
-use trueline_model::{Answer, Interesting, Language, OptLevel, Origin, Program, SeamError};
-use trueline_mutate::{MutateError, Mutator, Options, Strategy, Variant, Visit, judge, minimize};
+use trueline_model::{Interesting, Language, OptLevel, Origin, Program, SeamError, StillShows};
+use trueline_mutate::{MutateError, MutatedProgram, MutationOptions, Mutator, PointVisit, Strategy, judge, minimize};
 use trueline_toolchain::{CompileRequest, DebugInfo, Job, Outcome, Scratch, find_compiler};
 
 fn program(name: &str, source: &str) -> Program {
@@ -14,7 +14,7 @@ fn program(name: &str, source: &str) -> Program {
 /// One mutator that takes every point, for all tests; `None` where no clang can profile.
 fn mutator() -> Option<&'static Mutator> {
     static MUTATOR: OnceLock<Option<Mutator>> = OnceLock::new();
-    let found = MUTATOR.get_or_init(|| match Mutator::new(Options { sampling: 1.0, ..Options::default() }) {
+    let found = MUTATOR.get_or_init(|| match Mutator::new(MutationOptions { sampling: 1.0, ..MutationOptions::default() }) {
         Ok(mutator) => Some(mutator),
         Err(error) => {
             println!("skipped: {error}");
@@ -32,7 +32,7 @@ fn run(program: &Program, compiler: &str, opt: OptLevel) -> Outcome {
     Job::new(&build.binary).run().unwrap()
 }
 
-fn check(variant: &Variant) {
+fn check(variant: &MutatedProgram) {
     for compiler in ["gcc", "clang-16"] {
         if find_compiler(compiler).is_ok() {
             let outcome = run(&variant.program, compiler, OptLevel::O0);
@@ -61,7 +61,7 @@ fn figure_1_is_profiled_as_the_paper_says() {
     let made = mutator.variants(&program("figure1.c", FIGURE_1), 1, 1).unwrap();
     let inner = FIGURE_1.find("            ;").unwrap() + 12;
     let (_, visit) = made.profile.visits.iter().find(|(p, _)| p.span.start == inner).unwrap();
-    let Visit::Reached(hits, env) = visit else { panic!("the inner body runs") };
+    let PointVisit::Reached(hits, env) = visit else { panic!("the inner body runs") };
     assert_eq!(*hits, 6);
     let values =
         |path: &str| env.slots.iter().find(|s| s.path == path).map(|s| s.values.listed().unwrap().iter().copied().collect::<Vec<_>>());
@@ -74,7 +74,7 @@ fn figure_1_is_profiled_as_the_paper_says() {
     // `d` is not initialized where the outer loop starts, so nothing is known about it there.
     let outer = FIGURE_1.find("for (; e").unwrap();
     let (_, visit) = made.profile.visits.iter().find(|(p, _)| p.span.start == outer).unwrap();
-    assert!(matches!(visit, Visit::Reached(1, env) if env.slots.iter().all(|s| s.path != "d")));
+    assert!(matches!(visit, PointVisit::Reached(1, env) if env.slots.iter().all(|s| s.path != "d")));
 }
 
 /// The seed of the paper's Figure 2, with the uninitialized read at its end left out and a result to print.
@@ -166,8 +166,8 @@ int main(void) {
 #[test]
 fn code_of_its_own_runs_calls_a_new_function_and_keeps_the_meaning() {
     let Some(default) = mutator() else { return };
-    let options = Options { strategies: vec![Strategy::Local], sampling: 1.0, ..Options::default() };
-    let local = Mutator::new(Options { profiler: Some(default.profiler().path.display().to_string()), ..options }).unwrap();
+    let options = MutationOptions { strategies: vec![Strategy::Local], sampling: 1.0, ..MutationOptions::default() };
+    let local = Mutator::new(MutationOptions { profiler: Some(default.profiler().path.display().to_string()), ..options }).unwrap();
     let made = local.variants(&program("functions.c", FUNCTIONS), 4, 3).unwrap();
     assert_eq!(made.expected.output, b"7 5 5\n");
     made.variants.iter().for_each(check);
@@ -191,8 +191,8 @@ fn code_of_its_own_runs_calls_a_new_function_and_keeps_the_meaning() {
 #[test]
 fn a_round_changes_no_more_points_than_asked_for() {
     let Some(default) = mutator() else { return };
-    let options = Options { sampling: 1.0, most_points: 3, chain: 1, ..Options::default() };
-    let few = Mutator::new(Options { profiler: Some(default.profiler().path.display().to_string()), ..options }).unwrap();
+    let options = MutationOptions { sampling: 1.0, most_points: 3, chain: 1, ..MutationOptions::default() };
+    let few = Mutator::new(MutationOptions { profiler: Some(default.profiler().path.display().to_string()), ..options }).unwrap();
     let made = few.variants(&program("figure2.c", FIGURE_2), 5, 11).unwrap();
     assert!(made.variants.iter().all(|v| (1..=3).contains(&v.insertions.len())));
     made.variants.iter().for_each(check);
@@ -279,9 +279,9 @@ int main(void) {
     }
     let seed = program("order.c", ORDER);
     let made = mutator.variants(&seed, 1, 1).unwrap();
-    let inside = |visit: &Visit| matches!(visit, Visit::Reached(_, env) if env.slots.iter().any(|s| s.path == "h" && s.values.contains(5)));
+    let inside = |visit: &PointVisit| matches!(visit, PointVisit::Reached(_, env) if env.slots.iter().any(|s| s.path == "h" && s.values.contains(5)));
     let (_, visit) = made.profile.visits.iter().find(|(_, visit)| inside(visit)).expect("a point in `look`");
-    let Visit::Reached(_, env) = visit else { unreachable!() };
+    let PointVisit::Reached(_, env) = visit else { unreachable!() };
     let known: Vec<&str> = env.slots.iter().map(|s| s.path.as_str()).collect();
     assert!(known.contains(&"steady") && !known.contains(&"g"), "{known:?}");
     for round in 1..6 {
@@ -299,8 +299,8 @@ fn a_program_with_many_values_is_counted_first_and_profiled_all_the_same() {
     );
     let made = mutator.variants(&program("many.c", &source), 2, 7).unwrap();
     let reached = made.profile.visits.iter().filter_map(|(_, visit)| match visit {
-        Visit::Reached(hits, env) => Some((*hits, env.slots.len())),
-        Visit::Never => None,
+        PointVisit::Reached(hits, env) => Some((*hits, env.slots.len())),
+        PointVisit::Never => None,
     });
     let reached: Vec<_> = reached.collect();
     assert!(made.profile.dead() >= 70, "{} dead points", made.profile.dead());
@@ -356,9 +356,9 @@ fn what_cannot_be_mutated_is_refused_with_line_and_reason() {
 struct HasBoth<'a>(&'a str, &'a str);
 
 impl Interesting for HasBoth<'_> {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
         let yes = candidate.source.contains(self.0) && candidate.source.contains(self.1);
-        Ok(if yes { Answer::Yes } else { Answer::No })
+        Ok(if yes { StillShows::Yes } else { StillShows::No })
     }
 }
 
@@ -399,21 +399,21 @@ fn counters_of_long_loops_are_known_as_intervals_with_their_step() {
     let made = mutator.variants(&program("counters.c", COUNTERS), 12, 1).unwrap();
     let body = COUNTERS.find("total += i").unwrap();
     let (_, visit) = made.profile.visits.iter().find(|(p, _)| p.span.start == body).unwrap();
-    let Visit::Reached(hits, env) = visit else { panic!("the body runs") };
+    let PointVisit::Reached(hits, env) = visit else { panic!("the body runs") };
     assert_eq!(*hits, 1000);
     let i = &env.slots.iter().find(|s| s.path == "i").unwrap().values;
     assert_eq!(i.hull(), trueline_mutate::Progression::new(0, 2997, 3));
     assert!(!i.contains(1000));
     // Insertions in the loop rest on them, and every variant still prints what the program prints.
     let names_i = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "i");
-    let mentions = |v: &Variant| v.insertions.iter().any(|n| n.line == 6 && names_i(&n.text));
+    let mentions = |v: &MutatedProgram| v.insertions.iter().any(|n| n.line == 6 && names_i(&n.text));
     assert!(made.variants.iter().any(mentions));
     made.variants.iter().for_each(check);
 }
 
 #[test]
 fn the_last_variant_of_a_generation_is_profiled_again_and_insertions_nest() {
-    let options = Options { generation: 2, chain: 6, sampling: 0.6, ..Options::default() };
+    let options = MutationOptions { generation: 2, chain: 6, sampling: 0.6, ..MutationOptions::default() };
     let Ok(mutator) = Mutator::new(options) else { return println!("skipped: no clang with MemorySanitizer") };
     let seed = program("counters.c", COUNTERS);
     let made = mutator.variants(&seed, 8, 3).unwrap();
@@ -424,8 +424,9 @@ fn the_last_variant_of_a_generation_is_profiled_again_and_insertions_nest() {
     assert_eq!(parents, [true, true, false, false, false, false, true, true]);
     assert_eq!(made.variants[3].seed.source, made.variants[1].program.source);
     // Something stands inside what an earlier generation put in: its statement is none of the seed's.
-    let nested =
-        |v: &Variant| v.insertions.iter().any(|i| !COUNTERS.contains(v.seed.source[i.span.start..i.span.end].lines().next().unwrap_or("")));
+    let nested = |v: &MutatedProgram| {
+        v.insertions.iter().any(|i| !COUNTERS.contains(v.seed.source[i.span.start..i.span.end].lines().next().unwrap_or("")))
+    };
     assert!(made.variants[2..6].iter().any(nested));
     made.variants.iter().for_each(check);
 }

@@ -1,8 +1,8 @@
 //! One build of a project at one level, in a copy of its tree.
 
-use crate::calls::{Compilation, ObjectPath};
+use crate::calls::{ObjectPath, ToolCall};
 use crate::run::{FileKind, kind_of};
-use crate::shims::{CompilerShims, Making, archives};
+use crate::shims::{CompilerShims, MakingCall, archives};
 use crate::{BuildSystem, ProjectError, tree};
 use std::path::{Path, PathBuf};
 use trueline_model::OptLevel;
@@ -10,7 +10,7 @@ use trueline_toolchain::{Compiler, Exit, Job, Limits, Outcome, Scratch};
 
 /// Which compiler builds the project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum CompilerChoice {
     /// The one that the project calls.
     Own,
     /// This one, by whatever name the project calls its own.
@@ -29,7 +29,7 @@ pub struct BuildRequest<'a> {
     /// Flags that every compilation gets behind the project's own.
     pub flags: &'a [String],
     /// Which compiler builds it.
-    pub choice: Choice,
+    pub choice: CompilerChoice,
     /// What the build may use.
     pub limits: Limits,
 }
@@ -40,9 +40,9 @@ pub struct BuiltTree {
     root: PathBuf,
     command: String,
     /// What was compiled and linked.
-    pub compilations: Vec<Compilation>,
+    pub compilations: Vec<ToolCall>,
     /// What was put into archives.
-    pub(crate) archivings: Vec<Compilation>,
+    pub(crate) archivings: Vec<ToolCall>,
     /// What the build printed on standard error.
     pub log: String,
     _scratch: Scratch,
@@ -70,7 +70,7 @@ impl BuiltTree {
 
     /// The source that an object was made of, as the project named it.
     pub fn source_of(&self, object: &ObjectPath) -> Option<&str> {
-        self.call_of(object).and_then(Compilation::source)
+        self.call_of(object).and_then(ToolCall::source)
     }
 
     /// The compiler that the build called, when it is one and the same: by the name that compiled, `rustc` for Cargo.
@@ -87,7 +87,7 @@ impl BuiltTree {
     }
 
     /// The call that made an object, the last one where there are several.
-    pub(crate) fn call_of(&self, object: &ObjectPath) -> Option<&Compilation> {
+    pub(crate) fn call_of(&self, object: &ObjectPath) -> Option<&ToolCall> {
         self.compilations.iter().filter(|c| c.object(&self.root).as_ref() == Some(object)).max_by_key(|c| c.at)
     }
 
@@ -118,11 +118,11 @@ fn list_programs(root: &Path, dir: &Path, found: &mut Vec<String>) {
 
 /// Copies the project and builds the copy.
 pub fn build(request: &BuildRequest<'_>) -> Result<BuiltTree, ProjectError> {
-    build_by(request, Making::Compile)
+    build_by(request, MakingCall::Compile)
 }
 
 /// Copies the project and builds the copy; objects come from where `making` says.
-pub(crate) fn build_by(request: &BuildRequest<'_>, making: Making<'_>) -> Result<BuiltTree, ProjectError> {
+pub(crate) fn build_by(request: &BuildRequest<'_>, making: MakingCall<'_>) -> Result<BuiltTree, ProjectError> {
     let unreadable = |source| ProjectError::Unreadable { dir: request.project.to_owned(), source };
     let project = std::fs::canonicalize(request.project).map_err(unreadable)?;
     std::fs::read_dir(&project).map_err(unreadable)?;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 /// One call of a compiler or an archiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compilation {
+pub struct ToolCall {
     /// Where it was called.
     pub directory: PathBuf,
     /// The name that it was called by.
@@ -17,7 +17,7 @@ pub struct Compilation {
     pub(crate) at: SystemTime,
 }
 
-impl Compilation {
+impl ToolCall {
     /// True for a call that makes an object out of a source.
     pub fn makes_object(&self) -> bool {
         self.args.iter().any(|a| a == "-c")
@@ -108,9 +108,9 @@ impl fmt::Display for ObjectPath {
 mod tests {
     use super::*;
 
-    fn call(args: &[&str]) -> Compilation {
+    fn call(args: &[&str]) -> ToolCall {
         let args = args.iter().map(|a| (*a).to_owned()).collect();
-        Compilation { directory: "/t/sub".into(), name: "cc".to_owned(), args, at: SystemTime::UNIX_EPOCH }
+        ToolCall { directory: "/t/sub".into(), name: "cc".to_owned(), args, at: SystemTime::UNIX_EPOCH }
     }
 
     #[test]

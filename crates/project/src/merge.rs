@@ -5,9 +5,9 @@
 
 use crate::calls::{ObjectPath, plain};
 use crate::names::{Defined, declares, defined_in, has_word, renamed, token_length};
-use crate::shims::{CompilerShims, Making};
+use crate::shims::{CompilerShims, MakingCall};
 use crate::unit::{Chunk, UnitText, read_unit};
-use crate::{Mixer, ProjectError};
+use crate::{MixtureMaker, ProjectError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use trueline_model::{CompilerKind, Language, Program};
@@ -32,13 +32,13 @@ pub struct Merged {
 }
 
 /// Puts the units of the mixer's program into one file. `guilty` are the objects that must be optimized.
-pub fn merge(mixer: &Mixer<'_>, guilty: &[ObjectPath], rest: Rest, compiler: &Compiler) -> Result<Merged, ProjectError> {
+pub fn merge(mixer: &MixtureMaker<'_>, guilty: &[ObjectPath], rest: Rest, compiler: &Compiler) -> Result<Merged, ProjectError> {
     let refused = |reason: String| ProjectError::NotMerged { command: mixer.run().text.clone(), reason };
     let optimized = mixer.optimized();
     let objects = mixer.linked_objects();
     let scratch = Scratch::new().map_err(ProjectError::io("cannot make a scratch directory"))?;
     let root = optimized.root();
-    let shims = CompilerShims::write(&scratch.join("compilers"), mixer.request(), (root, root), Making::Compile)?;
+    let shims = CompilerShims::write(&scratch.join("compilers"), mixer.request(), (root, root), MakingCall::Compile)?;
     let (mut units, mut flags, mut language) = (Vec::new(), Vec::new(), Language::C);
     for object in &objects {
         let call = optimized.call_of(object).ok_or_else(|| ProjectError::Unknown { object: object.to_string() })?;
@@ -55,7 +55,7 @@ pub fn merge(mixer: &Mixer<'_>, guilty: &[ObjectPath], rest: Rest, compiler: &Co
         }
         let text = read_unit(call, root, &shims, mixer.request())?;
         let defined = defined_in(&mixer.reference().root().join(&object.0));
-        units.push(Unit { text, defined, is_guilty: guilty.contains(object) });
+        units.push(MergedUnit { text, defined, is_guilty: guilty.contains(object) });
     }
     flags.extend(libraries(mixer));
     if units.is_empty() {
@@ -96,7 +96,7 @@ pub fn merge(mixer: &Mixer<'_>, guilty: &[ObjectPath], rest: Rest, compiler: &Co
 
 /// The libraries that the program is linked with. They stand in front of the file that needs them, which only a linker that
 /// keeps what nothing has asked for yet takes.
-fn libraries(mixer: &Mixer<'_>) -> Vec<String> {
+fn libraries(mixer: &MixtureMaker<'_>) -> Vec<String> {
     let (optimized, program) = (mixer.optimized(), &mixer.run().program);
     let is_it = |linked: Option<PathBuf>| linked.is_some_and(|path| path == plain(program));
     let links = optimized.compilations.iter().filter(|call| is_it(call.linked(optimized.root())));
@@ -112,7 +112,7 @@ fn libraries(mixer: &Mixer<'_>) -> Vec<String> {
     found
 }
 
-struct Unit {
+struct MergedUnit {
     text: UnitText,
     defined: Defined,
     is_guilty: bool,
@@ -126,7 +126,7 @@ struct Body {
 }
 
 /// Every directive of the units once, macros in front of headers.
-fn directives(units: &[Unit]) -> String {
+fn directives(units: &[MergedUnit]) -> String {
     let mut seen = BTreeSet::new();
     let all = || units.iter().flat_map(|u| &u.text.directives);
     let ordered = all().filter(|d| d.starts_with("#define")).chain(all().filter(|d| !d.starts_with("#define")));
@@ -134,7 +134,7 @@ fn directives(units: &[Unit]) -> String {
 }
 
 /// The text of each unit without the parts of headers that an earlier one has, word for word.
-fn once(units: &mut [Unit]) -> Vec<Body> {
+fn once(units: &mut [MergedUnit]) -> Vec<Body> {
     let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
     let mut bodies = Vec::new();
     for unit in units {
@@ -206,12 +206,13 @@ fn is_whole(text: &str) -> bool {
 }
 
 /// Numbers for the names that a unit has for itself and another one has too.
-fn separate(units: &[Unit], bodies: &mut [Body]) {
+fn separate(units: &[MergedUnit], bodies: &mut [Body]) {
     for index in 1..units.len() {
         for name in &units[index].defined.local {
             let mut others = units.iter().enumerate().filter(|(other, _)| *other != index);
-            let taken =
-                |(other, unit): (usize, &Unit)| unit.defined.global.contains(name) || other < index && unit.defined.local.contains(name);
+            let taken = |(other, unit): (usize, &MergedUnit)| {
+                unit.defined.global.contains(name) || other < index && unit.defined.local.contains(name)
+            };
             // A function of a header that is in the file once is one for all.
             if others.any(taken) && !declares(&bodies[index].dropped, name) {
                 bodies[index].text = renamed(&bodies[index].text, name, &format!("{name}_{}", index + 1));
@@ -259,7 +260,7 @@ fn refusal(program: &Program, compiler: &Compiler) -> Result<Option<String>, Pro
 
 /// Gives numbers to the names that a compiler finds twice, each in the unit that has it again; none when it complains of something
 /// else. What one unit defines for all keeps its name.
-fn give_other_names(said: &str, source: &str, units: &[Unit], bodies: &mut [Body]) -> Vec<String> {
+fn give_other_names(said: &str, source: &str, units: &[MergedUnit], bodies: &mut [Body]) -> Vec<String> {
     let is_shared = |name: &str| units.iter().any(|unit| unit.defined.global.contains(name));
     let lines: Vec<&str> = source.lines().collect();
     let mut given: Vec<String> = Vec::new();
@@ -339,8 +340,11 @@ mod tests {
     #[test]
     fn what_a_header_includes_in_its_middle_does_not_make_it_another_text() {
         let chunk = |file: &str, text: &str| Chunk { file: file.to_owned(), text: text.to_owned() };
-        let unit =
-            |chunks: Vec<Chunk>| Unit { text: UnitText { directives: Vec::new(), chunks }, defined: Defined::default(), is_guilty: false };
+        let unit = |chunks: Vec<Chunk>| MergedUnit {
+            text: UnitText { directives: Vec::new(), chunks },
+            defined: Defined::default(),
+            is_guilty: false,
+        };
         let (upper, lower, inner) = ("struct s {\n  int x;\n};\n", "int use(struct s *);\n", "typedef int word;\n");
         let mut units = [
             unit(vec![chunk("a.h", upper), chunk("in.h", inner), chunk("a.h", lower), chunk("one.c", "int one;\n")]),
@@ -353,7 +357,7 @@ mod tests {
     #[test]
     fn a_parsers_own_copy_of_a_type_of_its_header_is_the_same_type() {
         let chunk = |file: &str, text: &str| Chunk { file: file.to_owned(), text: text.to_owned() };
-        let unit = |chunks| Unit { text: UnitText { directives: Vec::new(), chunks }, defined: Defined::default(), is_guilty: false };
+        let unit = |chunks| MergedUnit { text: UnitText { directives: Vec::new(), chunks }, defined: Defined::default(), is_guilty: false };
         let (value, other) = ("typedef union {\n  int i;\n} value;\n", "typedef union {\n  long i;\n} value;\n");
         let mut units = [
             unit(vec![chunk("parse.c", &format!("{value}value last;\n"))]),
@@ -375,7 +379,7 @@ mod tests {
         assert_eq!(give_other_names(said, &source, &[], &mut changed), ["s", "ONE"]);
         assert_eq!(changed[1].text, "struct s_2 { char b; };\nenum { ONE_2, TWO };\n");
         let defined = Defined { global: ["s".to_owned()].into(), ..Defined::default() };
-        let definer = Unit { text: UnitText::default(), defined, is_guilty: false };
+        let definer = MergedUnit { text: UnitText::default(), defined, is_guilty: false };
         assert_eq!(give_other_names(said, &source, &[definer], &mut bodies()), ["ONE"], "a name that all share is kept");
     }
 }

@@ -6,8 +6,8 @@
 
 use crate::build::build_by;
 use crate::calls::ObjectPath;
-use crate::replay::{Compiled, Replay};
-use crate::shims::{Making, Supply};
+use crate::replay::{Replay, ReplayedObject};
+use crate::shims::{MakingCall, Supply};
 use crate::{BuildRequest, BuiltTree, ProjectError, RunCommand, UnitFunction, UnitFunctions};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use trueline_model::CompilerKind;
 use trueline_toolchain::Scratch;
 
 /// Makes mixtures of two builds of the program of one run. One at a time: the next one may stand in the place of the last.
-pub struct Mixer<'a> {
+pub struct MixtureMaker<'a> {
     /// How the optimized build was made.
     request: BuildRequest<'a>,
     /// The build at -O0.
@@ -51,7 +51,7 @@ pub struct Mixed {
 /// An object that was compiled anew.
 pub enum Anew {
     /// By itself.
-    Object(Compiled),
+    Object(ReplayedObject),
     /// Within a whole build, which linked it too.
     Program(Mixed),
 }
@@ -66,7 +66,7 @@ impl Anew {
     }
 }
 
-impl<'a> Mixer<'a> {
+impl<'a> MixtureMaker<'a> {
     /// A mixer of the program of one run; tries whether the recorded calls can be repeated.
     pub fn new(
         request: BuildRequest<'a>,
@@ -182,7 +182,7 @@ impl<'a> Mixer<'a> {
         let scratch = Scratch::new().map_err(cannot())?;
         let list = scratch.write("optimized", optimized.iter().map(|o| format!("{o}\n")).collect::<String>()).map_err(cannot())?;
         let supply = Supply { reference: self.reference.root(), optimized: self.optimized.root(), list: &list, anew };
-        let tree = build_by(request, Making::Serve(supply))?;
+        let tree = build_by(request, MakingCall::Serve(supply))?;
         Ok(Mixed { program: self.run.program_in(&tree)?, tree: Some(Arc::new(tree)) })
     }
 }

@@ -5,21 +5,21 @@
 //! calls must compare what comes out with what the build made.
 
 use crate::BuiltTree;
-use crate::calls::Compilation;
+use crate::calls::ToolCall;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The calls behind one program.
 #[derive(Debug)]
-pub(crate) struct Recipe {
+pub(crate) struct ProgramRecipe {
     /// Archivers and links, each after those whose products it reads.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<RecipeStep>,
 }
 
 /// One call with what it makes.
 #[derive(Debug)]
-pub(crate) struct Step {
-    pub(crate) call: Compilation,
+pub(crate) struct RecipeStep {
+    pub(crate) call: ToolCall,
     /// The archive, library or program, from the root of the tree.
     pub(crate) product: PathBuf,
     pub(crate) kind: StepKind,
@@ -34,12 +34,12 @@ pub(crate) enum StepKind {
     Link,
 }
 
-impl Recipe {
+impl ProgramRecipe {
     /// The calls behind a program of a tree, given from its root; none when no recorded call made it, or when a list of files
     /// names the tree itself, so that the calls would read its objects wherever they are repeated.
     pub(crate) fn of(tree: &BuiltTree, program: &Path) -> Option<Self> {
         let root = tree.root();
-        let mut made: BTreeMap<PathBuf, Vec<(&Compilation, StepKind)>> = BTreeMap::new();
+        let mut made: BTreeMap<PathBuf, Vec<(&ToolCall, StepKind)>> = BTreeMap::new();
         for call in &tree.archivings {
             if let Some(product) = call.archived(root) {
                 made.entry(product).or_default().push((call, StepKind::Archive));
@@ -62,8 +62,8 @@ impl Recipe {
 
 struct Finder<'a> {
     root: &'a Path,
-    made: BTreeMap<PathBuf, Vec<(&'a Compilation, StepKind)>>,
-    steps: Vec<Step>,
+    made: BTreeMap<PathBuf, Vec<(&'a ToolCall, StepKind)>>,
+    steps: Vec<RecipeStep>,
     seen: BTreeSet<PathBuf>,
 }
 
@@ -85,13 +85,13 @@ impl Finder<'_> {
                     self.visit(&input)?;
                 }
             }
-            self.steps.push(Step { call: call.clone(), product: file.to_owned(), kind });
+            self.steps.push(RecipeStep { call: call.clone(), product: file.to_owned(), kind });
         }
         Some(())
     }
 
     /// The products that a word of a call names: a path, or `-lNAME`.
-    fn named(&self, call: &Compilation, word: &str) -> Vec<PathBuf> {
+    fn named(&self, call: &ToolCall, word: &str) -> Vec<PathBuf> {
         match word.strip_prefix("-l") {
             Some(name) => {
                 let names = [format!("lib{name}.a"), format!("lib{name}.so")];

@@ -5,9 +5,9 @@
 //! libraries anew, byte for byte.
 
 use crate::build::{last_lines, with_environment};
-use crate::calls::Compilation;
-use crate::recipe::{Recipe, StepKind};
-use crate::shims::{CompilerShims, Making};
+use crate::calls::ToolCall;
+use crate::recipe::{ProgramRecipe, StepKind};
+use crate::shims::{CompilerShims, MakingCall};
 use crate::{BuildRequest, BuiltTree, ObjectPath, ProjectError, tree};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use trueline_toolchain::{Job, Outcome, Scratch};
 
 /// Which build an object of the third tree is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum ObjectSide {
     Reference,
     Optimized,
     /// It was compiled anew.
@@ -29,19 +29,19 @@ pub(crate) struct Replay<'a> {
     request: BuildRequest<'a>,
     reference: &'a BuiltTree,
     optimized: &'a BuiltTree,
-    recipe: Recipe,
+    recipe: ProgramRecipe,
     /// The program, from the root of a tree.
     program: PathBuf,
     root: PathBuf,
     shims: CompilerShims,
     objects: Vec<ObjectPath>,
     /// What the third tree holds where it is not the object of the -O0 build.
-    held: Mutex<BTreeMap<ObjectPath, Side>>,
+    held: Mutex<BTreeMap<ObjectPath, ObjectSide>>,
     _scratch: Scratch,
 }
 
 /// An object that was compiled anew, beside the tree.
-pub struct Compiled {
+pub struct ReplayedObject {
     pub(crate) file: PathBuf,
     /// What the compiler printed on standard error.
     pub(crate) log: String,
@@ -61,12 +61,12 @@ impl<'a> Replay<'a> {
         let real = fs::canonicalize(optimized.root().join(program)).map_err(io("cannot find the program"))?;
         let top = fs::canonicalize(optimized.root()).map_err(io("cannot find the build"))?;
         let Ok(program) = real.strip_prefix(&top) else { return Ok(None) };
-        let Some(recipe) = Recipe::of(optimized, program) else { return Ok(None) };
+        let Some(recipe) = ProgramRecipe::of(optimized, program) else { return Ok(None) };
         let scratch = Scratch::new().map_err(io("cannot make a scratch directory"))?;
         let root = scratch.join("tree");
         tree::copy_project(reference.root(), &root)?;
         let project = fs::canonicalize(request.project).map_err(io("cannot find the project"))?;
-        let shims = CompilerShims::write(&scratch.join("compilers"), request, (&root, &project), Making::Compile)?;
+        let shims = CompilerShims::write(&scratch.join("compilers"), request, (&root, &project), MakingCall::Compile)?;
         let (request, program, objects) = (request.clone(), program.to_owned(), objects.to_vec());
         let held = Mutex::default();
         let replay = Self { request, reference, optimized, recipe, program, root, shims, objects, held, _scratch: scratch };
@@ -104,7 +104,7 @@ impl<'a> Replay<'a> {
 
     /// The tree with these objects optimized, one of another make if there is one, the others at -O0; its program until the next
     /// link.
-    pub(crate) fn link(&self, optimized: &[ObjectPath], anew: Option<(&ObjectPath, &Compiled)>) -> Result<PathBuf, ProjectError> {
+    pub(crate) fn link(&self, optimized: &[ObjectPath], anew: Option<(&ObjectPath, &ReplayedObject)>) -> Result<PathBuf, ProjectError> {
         self.fill(optimized, anew)?;
         let mut begun = BTreeSet::new();
         for step in &self.recipe.steps {
@@ -118,16 +118,16 @@ impl<'a> Replay<'a> {
     }
 
     /// Puts the objects in their places.
-    fn fill(&self, optimized: &[ObjectPath], anew: Option<(&ObjectPath, &Compiled)>) -> Result<(), ProjectError> {
+    fn fill(&self, optimized: &[ObjectPath], anew: Option<(&ObjectPath, &ReplayedObject)>) -> Result<(), ProjectError> {
         let mut held = self.held.lock();
         for object in &self.objects {
             let (side, source) = match anew {
-                Some((other, compiled)) if other == object => (Side::Other, compiled.file.clone()),
-                _ if optimized.contains(object) => (Side::Optimized, self.optimized.root().join(&object.0)),
-                _ => (Side::Reference, self.reference.root().join(&object.0)),
+                Some((other, compiled)) if other == object => (ObjectSide::Other, compiled.file.clone()),
+                _ if optimized.contains(object) => (ObjectSide::Optimized, self.optimized.root().join(&object.0)),
+                _ => (ObjectSide::Reference, self.reference.root().join(&object.0)),
             };
-            let is = held.get(object).copied().unwrap_or(Side::Reference);
-            if side == Side::Other || side != is {
+            let is = held.get(object).copied().unwrap_or(ObjectSide::Reference);
+            if side == ObjectSide::Other || side != is {
                 fs::copy(&source, self.root.join(&object.0)).map_err(ProjectError::io(format!("cannot copy {}", source.display())))?;
                 held.insert(object.clone(), side);
             }
@@ -136,15 +136,15 @@ impl<'a> Replay<'a> {
     }
 
     /// Compiles one object with further flags, beside the tree: several may be compiled at a time.
-    pub(crate) fn compile(&self, object: &ObjectPath, flags: &[String]) -> Result<Compiled, ProjectError> {
+    pub(crate) fn compile(&self, object: &ObjectPath, flags: &[String]) -> Result<ReplayedObject, ProjectError> {
         let scratch = Scratch::new().map_err(ProjectError::io("cannot make a scratch directory"))?;
         let file = scratch.join("anew.o");
         let call = self.call_of(object)?;
         let mut args = without_output(&call.args);
         args.extend(["-o".to_owned(), file.display().to_string()]);
         args.extend(flags.iter().cloned());
-        let outcome = self.run(&Compilation { args, ..call.clone() }, &self.shims)?;
-        Ok(Compiled { file, log: outcome.stderr_text(), _scratch: scratch })
+        let outcome = self.run(&ToolCall { args, ..call.clone() }, &self.shims)?;
+        Ok(ReplayedObject { file, log: outcome.stderr_text(), _scratch: scratch })
     }
 
     /// An object's unit as the preprocessor writes it.
@@ -154,13 +154,13 @@ impl<'a> Replay<'a> {
         let call = self.call_of(object)?;
         let mut args: Vec<String> = without_output(&call.args).into_iter().filter(|a| a != "-c").collect();
         args.extend(["-E".to_owned(), "-w".to_owned(), "-o".to_owned(), file.display().to_string()]);
-        self.run(&Compilation { args, ..call.clone() }, &self.shims)?;
+        self.run(&ToolCall { args, ..call.clone() }, &self.shims)?;
         let bytes = fs::read(&file).map_err(ProjectError::io("cannot read what the preprocessor wrote"))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// An object compiled of a preprocessed text in the place of its source, beside the tree.
-    pub(crate) fn compile_text(&self, object: &ObjectPath, text: &str) -> Result<Compiled, ProjectError> {
+    pub(crate) fn compile_text(&self, object: &ObjectPath, text: &str) -> Result<ReplayedObject, ProjectError> {
         let scratch = Scratch::new().map_err(ProjectError::io("cannot make a scratch directory"))?;
         let call = self.call_of(object)?;
         let source = call.source().unwrap_or_default();
@@ -170,23 +170,23 @@ impl<'a> Replay<'a> {
         let own = |word: String| if word == source { written.display().to_string() } else { word };
         let mut args: Vec<String> = without_output(&call.args).into_iter().map(own).collect();
         args.extend(["-w".to_owned(), "-o".to_owned(), file.display().to_string()]);
-        let outcome = self.run(&Compilation { args, ..call.clone() }, &self.shims)?;
-        Ok(Compiled { file, log: outcome.stderr_text(), _scratch: scratch })
+        let outcome = self.run(&ToolCall { args, ..call.clone() }, &self.shims)?;
+        Ok(ReplayedObject { file, log: outcome.stderr_text(), _scratch: scratch })
     }
 
-    fn call_of(&self, object: &ObjectPath) -> Result<&'a Compilation, ProjectError> {
+    fn call_of(&self, object: &ObjectPath) -> Result<&'a ToolCall, ProjectError> {
         self.optimized.call_of(object).ok_or_else(|| ProjectError::Unknown { object: object.to_string() })
     }
 
     /// Repeats a call of the optimized build in this tree.
-    fn run(&self, call: &Compilation, shims: &CompilerShims) -> Result<Outcome, ProjectError> {
+    fn run(&self, call: &ToolCall, shims: &CompilerShims) -> Result<Outcome, ProjectError> {
         let call = call.moved(self.optimized.root(), &self.root);
         run_call(&call, shims, &self.request)
     }
 }
 
 /// Makes one call by a wrapped compiler.
-pub(crate) fn run_call(call: &Compilation, shims: &CompilerShims, request: &BuildRequest<'_>) -> Result<Outcome, ProjectError> {
+pub(crate) fn run_call(call: &ToolCall, shims: &CompilerShims, request: &BuildRequest<'_>) -> Result<Outcome, ProjectError> {
     let job = Job::new(shims.dir().join(&call.name)).args(&call.args).cwd(&call.directory).limits(request.limits.clone());
     let started = |e: trueline_toolchain::JobError| ProjectError::NotStarted { level: request.level.to_string(), reason: e.to_string() };
     let outcome = with_environment(job, shims).run().map_err(started)?;

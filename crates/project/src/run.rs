@@ -49,7 +49,7 @@ impl RunCommand {
     /// The same run with a file in the place of `{}`.
     pub fn with_input(&self, file: &Path) -> Self {
         let name = file.display().to_string();
-        let quoted = shlex::try_quote(&name).map_or_else(|_| name.clone(), |q| q.into_owned());
+        let quoted = shlex::try_quote(&name).map_or_else(|_| name.clone(), std::borrow::Cow::into_owned);
         let args = self.args.iter().map(|word| word.replace(INPUT, &name)).collect();
         Self { text: self.text.replace(INPUT, &quoted), args, ..self.clone() }
     }

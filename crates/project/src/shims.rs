@@ -5,8 +5,8 @@
 //! (which calls other functions at -O0 than elsewhere), adds the level, `-g` and a map from the copy's paths to the project's,
 //! and becomes the real compiler. Linkers and assemblers are called by the compilers and need no wrapper.
 
-use crate::calls::{Compilation, ObjectPath};
-use crate::{BuildRequest, Choice, ProjectError};
+use crate::calls::{ObjectPath, ToolCall};
+use crate::{BuildRequest, CompilerChoice, ProjectError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,7 @@ use trueline_toolchain::{Compiler, ToolError, quote};
 
 /// What a wrapper does with a call that makes an object.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Making<'a> {
+pub(crate) enum MakingCall<'a> {
     /// It compiles.
     Compile,
     /// It takes the object from one of two builds; what neither has is compiled.
@@ -59,7 +59,12 @@ pub(crate) struct CompilerShims {
 
 impl CompilerShims {
     /// Writes the scripts below `place`.
-    pub(crate) fn write(place: &Path, request: &BuildRequest<'_>, map: (&Path, &Path), making: Making<'_>) -> Result<Self, ProjectError> {
+    pub(crate) fn write(
+        place: &Path,
+        request: &BuildRequest<'_>,
+        map: (&Path, &Path),
+        making: MakingCall<'_>,
+    ) -> Result<Self, ProjectError> {
         let shims = Self { dir: place.join("bin"), log: place.join("log") };
         for dir in [&shims.dir, &shims.log] {
             fs::create_dir_all(dir).map_err(ProjectError::io(format!("cannot make {}", dir.display())))?;
@@ -108,7 +113,7 @@ impl CompilerShims {
 
     /// The calls so far, of compilers and archivers, sorted by directory and arguments: the order of a parallel build is
     /// nobody's choice.
-    pub(crate) fn calls(&self) -> Result<Vec<Compilation>, ProjectError> {
+    pub(crate) fn calls(&self) -> Result<Vec<ToolCall>, ProjectError> {
         let cannot = || ProjectError::io(format!("cannot read {}", self.log.display()));
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.log).map_err(cannot())? {
@@ -120,7 +125,7 @@ impl CompilerShims {
             let mut args: Vec<String> = words.collect();
             // Every word ends in a zero: what follows the last one is no word.
             args.pop();
-            found.push(Compilation { directory: directory.into(), name, args, at });
+            found.push(ToolCall { directory: directory.into(), name, args, at });
         }
         found.sort_by(|a, b| (&a.directory, &a.args).cmp(&(&b.directory, &b.args)));
         Ok(found)
@@ -128,24 +133,26 @@ impl CompilerShims {
 }
 
 /// The real command, quoted for a shell, behind each name.
-fn targets(choice: &Choice) -> BTreeMap<String, String> {
+fn targets(choice: &CompilerChoice) -> BTreeMap<String, String> {
     let plain = C_NAMES.iter().map(|n| (*n, Speaks::C)).chain(CXX_NAMES.iter().map(|n| (*n, Speaks::Cxx)));
     match choice {
         // rustc links by the C compiler of the machine, and build scripts call it.
-        Choice::Given(compiler) if compiler.id.kind != CompilerKind::Rustc => {
+        CompilerChoice::Given(compiler) if compiler.id.kind != CompilerKind::Rustc => {
             let (c, cxx) = (compiler.driver(Language::C).as_ref().unwrap_or(compiler).job().command_line(), cxx_of(compiler));
             let numbered = installed_names().into_iter().map(|(name, _, speaks)| (name, speaks));
             let names = plain.map(|(n, s)| (n.to_owned(), s)).chain(numbered);
             names.map(|(name, speaks)| (name, if speaks == Speaks::C { c.clone() } else { cxx.clone() })).collect()
         }
-        Choice::Own | Choice::Given(_) => installed_names().into_iter().map(|(name, path, _)| (name, quote(path))).collect(),
+        CompilerChoice::Own | CompilerChoice::Given(_) => {
+            installed_names().into_iter().map(|(name, path, _)| (name, quote(path))).collect()
+        }
     }
 }
 
 /// The rustc that was chosen, if one was.
-fn given_rustc(choice: &Choice) -> Option<&Compiler> {
+fn given_rustc(choice: &CompilerChoice) -> Option<&Compiler> {
     match choice {
-        Choice::Given(compiler) if compiler.id.kind == CompilerKind::Rustc => Some(compiler),
+        CompilerChoice::Given(compiler) if compiler.id.kind == CompilerKind::Rustc => Some(compiler),
         _ => None,
     }
 }
@@ -212,14 +219,14 @@ fn script(
     log: &Path,
     request: &BuildRequest<'_>,
     (copy, project): (&Path, &Path),
-    making: Making<'_>,
+    making: MakingCall<'_>,
 ) -> String {
     let (log, name, level) = (quote(log), quote(name), request.level);
     let flags: String = request.flags.iter().map(|f| format!(" {}", quote(f))).collect();
     let map = quote(format!("-ffile-prefix-map={}={}", copy.display(), project.display()));
     let serve = match making {
-        Making::Compile => String::new(),
-        Making::Serve(supply) => serving(supply, copy),
+        MakingCall::Compile => String::new(),
+        MakingCall::Serve(supply) => serving(supply, copy),
     };
     format!(
         r#"#!/bin/sh

@@ -3,7 +3,7 @@
 //! The preprocessor says where each line is from. What is from files outside the project's tree is replaced by the directive
 //! that included it, so that the text stays as long as what the project wrote.
 
-use crate::calls::{Compilation, plain};
+use crate::calls::{ToolCall, plain};
 use crate::replay::{run_call, without_output};
 use crate::shims::CompilerShims;
 use crate::{BuildRequest, ProjectError};
@@ -28,18 +28,13 @@ pub(crate) struct Chunk {
 }
 
 /// Preprocesses one unit by the call that compiled it.
-pub(crate) fn read_unit(
-    call: &Compilation,
-    root: &Path,
-    shims: &CompilerShims,
-    request: &BuildRequest<'_>,
-) -> Result<UnitText, ProjectError> {
+pub(crate) fn read_unit(call: &ToolCall, root: &Path, shims: &CompilerShims, request: &BuildRequest<'_>) -> Result<UnitText, ProjectError> {
     let scratch = Scratch::new().map_err(ProjectError::io("cannot make a scratch directory"))?;
     let file = scratch.join("unit.i");
     let mut args: Vec<String> = without_output(&call.args).into_iter().filter(|a| a != "-c").collect();
     args.extend(["-E", "-dD", "-dI", "-w", "-o"].map(str::to_owned));
     args.push(file.display().to_string());
-    run_call(&Compilation { args, ..call.clone() }, shims, request)?;
+    run_call(&ToolCall { args, ..call.clone() }, shims, request)?;
     let bytes = std::fs::read(&file).map_err(ProjectError::io("cannot read what the preprocessor wrote"))?;
     Ok(split(&String::from_utf8_lossy(&bytes), root, &call.directory))
 }

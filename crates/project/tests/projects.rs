@@ -2,7 +2,9 @@
 
 use std::path::Path;
 use trueline_model::OptLevel;
-use trueline_project::{BuildRequest, BuiltTree, Choice, Mixer, Mixing, ProjectError, Rest, RunCommand, build, find_guilty, merge};
+use trueline_project::{
+    BuildRequest, BuiltTree, CompilerChoice, Mixing, MixtureMaker, ProjectError, Rest, RunCommand, build, find_guilty, merge,
+};
 use trueline_toolchain::{Limits, find_compiler};
 
 const MAKEFILE: &str = "CC = gcc\nCFLAGS = -O3 -Wall -D_FORTIFY_SOURCE=2\nprog: main.o twice.o\n\t$(CC) -s -o $@ $^\n%.o: %.c\n\t$(CC) $(CFLAGS) -c -o $@ $<\n";
@@ -19,7 +21,7 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     dir
 }
 
-fn built(dir: &Path, command: Option<&str>, level: OptLevel, choice: Choice) -> Result<BuiltTree, ProjectError> {
+fn built(dir: &Path, command: Option<&str>, level: OptLevel, choice: CompilerChoice) -> Result<BuiltTree, ProjectError> {
     build(&BuildRequest { project: dir, command, level, flags: &[], choice, limits: Limits { memory: None, ..Limits::seconds(120) } })
 }
 
@@ -34,7 +36,7 @@ fn a_makefile_is_built_twice_and_the_users_tree_is_left_alone() {
     let dir = project(&[("Makefile", MAKEFILE), ("main.c", MAIN), ("twice.c", TWICE)]);
     let run = RunCommand::parse("./prog").unwrap();
     for (level, flag) in [(OptLevel::O0, "-O0"), (OptLevel::O2, "-O2")] {
-        let tree = built(dir.path(), None, level, Choice::Own).unwrap();
+        let tree = built(dir.path(), None, level, CompilerChoice::Own).unwrap();
         let said = producers(&run.program_in(&tree).unwrap());
         assert_eq!(said.matches(flag).count(), 2, "{said}");
         assert!(!said.contains("-O3"), "{said}");
@@ -49,7 +51,7 @@ fn a_makefile_is_built_twice_and_the_users_tree_is_left_alone() {
 #[test]
 fn a_compiler_that_is_given_stands_in_for_the_projects_own() {
     let dir = project(&[("Makefile", MAKEFILE), ("main.c", MAIN), ("twice.c", TWICE)]);
-    let tree = built(dir.path(), None, OptLevel::O1, Choice::Given(find_compiler("clang-16").unwrap())).unwrap();
+    let tree = built(dir.path(), None, OptLevel::O1, CompilerChoice::Given(find_compiler("clang-16").unwrap())).unwrap();
     let said = producers(&tree.root().join("prog"));
     assert_eq!(said.matches("clang version 16").count(), 2, "{said}");
 }
@@ -57,7 +59,7 @@ fn a_compiler_that_is_given_stands_in_for_the_projects_own() {
 #[test]
 fn debug_information_names_the_projects_files_and_not_those_of_the_copy() {
     let dir = project(&[("main.c", "int main(void) { return 0; }\n")]);
-    let tree = built(dir.path(), Some("cc \"$PWD/main.c\" -o prog"), OptLevel::O2, Choice::Own).unwrap();
+    let tree = built(dir.path(), Some("cc \"$PWD/main.c\" -o prog"), OptLevel::O2, CompilerChoice::Own).unwrap();
     let output = std::process::Command::new("readelf").args(["--debug-dump=info"]).arg(tree.root().join("prog")).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let real = std::fs::canonicalize(dir.path()).unwrap();
@@ -69,10 +71,11 @@ fn a_cargo_project_gets_its_level_from_the_profile() {
     let manifest = "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     let dir = project(&[("Cargo.toml", manifest), ("src/main.rs", "fn main() { println!(\"{}\", std::env::args().count()); }\n")]);
     let run = RunCommand::parse("./target/debug/tiny").unwrap();
-    let size = |level| std::fs::metadata(run.program_in(&built(dir.path(), None, level, Choice::Own).unwrap()).unwrap()).unwrap().len();
+    let size =
+        |level| std::fs::metadata(run.program_in(&built(dir.path(), None, level, CompilerChoice::Own).unwrap()).unwrap()).unwrap().len();
     assert_ne!(size(OptLevel::O0), size(OptLevel::O3));
     // rustc that is given compiles, and does not stand in for the C compiler that links.
-    let given = Choice::Given(find_compiler("rustc").unwrap());
+    let given = CompilerChoice::Given(find_compiler("rustc").unwrap());
     let tree = built(dir.path(), None, OptLevel::O0, given).unwrap();
     assert!(run.program_in(&tree).is_ok());
     assert_eq!(tree.compiler_name().as_deref(), Some("rustc"));
@@ -82,13 +85,13 @@ fn a_cargo_project_gets_its_level_from_the_profile() {
 #[test]
 fn every_way_to_fail_says_which_step_it_was_and_what_to_do() {
     let dir = project(&[("main.c", MAIN), ("run.sh", "#!/bin/sh\n"), ("twice.c", TWICE)]);
-    let said = |command: Option<&str>| built(dir.path(), command, OptLevel::O2, Choice::Own).unwrap_err().to_string();
+    let said = |command: Option<&str>| built(dir.path(), command, OptLevel::O2, CompilerChoice::Own).unwrap_err().to_string();
     assert!(said(None).contains("--build"), "{}", said(None));
     let failed = said(Some("echo no such library; exit 3"));
     assert!(failed.contains("exit code 3") && failed.contains("no such library"), "{failed}");
     assert!(said(Some("true")).contains("make clean all"), "{}", said(Some("true")));
     assert!(said(Some("/usr/bin/gcc main.c twice.c -o prog")).contains("full path"));
-    let tree = built(dir.path(), Some("cc main.c twice.c -o prog"), OptLevel::O2, Choice::Own).unwrap();
+    let tree = built(dir.path(), Some("cc main.c twice.c -o prog"), OptLevel::O2, CompilerChoice::Own).unwrap();
     let refused = |text: &str| RunCommand::parse(text).unwrap().program_in(&tree).unwrap_err().to_string();
     assert!(refused("./nothing").contains("./prog"), "{}", refused("./nothing"));
     assert!(refused("./run.sh").contains("script"), "{}", refused("./run.sh"));
@@ -97,7 +100,7 @@ fn every_way_to_fail_says_which_step_it_was_and_what_to_do() {
 const ARCHIVE: &str = "prog: main.o lib.a\n\t$(CC) -o $@ main.o lib.a\nlib.a: sub/twice.o\n\tar rcs $@ $^\nmain.o: main.c\n\t$(CC) -c main.c\nsub/twice.o: sub/twice.c\n\tcd sub && $(CC) -O3 -MD -MF twice.d -c -o twice.o twice.c\n";
 
 fn request(dir: &Path, level: OptLevel) -> BuildRequest<'_> {
-    let choice = Choice::Given(find_compiler("gcc-12").unwrap());
+    let choice = CompilerChoice::Given(find_compiler("gcc-12").unwrap());
     BuildRequest { project: dir, command: None, level, flags: &[], choice, limits: Limits { memory: None, ..Limits::seconds(120) } }
 }
 
@@ -106,7 +109,7 @@ fn assert_mixes(makefile: &str, mixing: Mixing) {
     let dir = project(&[("Makefile", makefile), ("main.c", MAIN), ("sub/twice.c", TWICE)]);
     let (reference, optimized) = (build(&request(dir.path(), OptLevel::O0)).unwrap(), build(&request(dir.path(), OptLevel::O2)).unwrap());
     let run = RunCommand::parse("./prog").unwrap();
-    let mixer = Mixer::new(request(dir.path(), OptLevel::O2), &reference, &optimized, &run).unwrap();
+    let mixer = MixtureMaker::new(request(dir.path(), OptLevel::O2), &reference, &optimized, &run).unwrap();
     assert_eq!(mixer.mixing(), mixing);
     let objects = mixer.objects();
     assert_eq!(objects.iter().map(ToString::to_string).collect::<Vec<_>>(), ["main.o", "sub/twice.o"]);
@@ -150,7 +153,7 @@ fn the_guilty_one_of_forty_units_is_found_in_fourteen_links() {
         assert_eq!(tree.compilations.iter().filter(|c| c.makes_object()).count(), 41, "each unit once per level");
     }
     let run = RunCommand::parse("./prog").unwrap();
-    let mixer = Mixer::new(request(dir.path(), OptLevel::O2), &reference, &optimized, &run).unwrap();
+    let mixer = MixtureMaker::new(request(dir.path(), OptLevel::O2), &reference, &optimized, &run).unwrap();
     assert_eq!(mixer.mixing(), Mixing::Replay);
     let mut shows = |objects: &[_]| {
         let program = mixer.link(objects)?.program;
@@ -172,10 +175,10 @@ fn the_units_of_a_program_become_one_file_that_does_the_same() {
     let dir = project(&[("Makefile", makefile), ("main.c", COUNTING), ("total.c", TOTAL), ("list.h", LIST)]);
     for (name, plain) in [("gcc-12", "optimize(\"O0\")"), ("clang-16", "clang optimize off")] {
         let compiler = find_compiler(name).unwrap();
-        let request = |level| BuildRequest { choice: Choice::Given(compiler.clone()), ..request(dir.path(), level) };
+        let request = |level| BuildRequest { choice: CompilerChoice::Given(compiler.clone()), ..request(dir.path(), level) };
         let (reference, optimized) = (build(&request(OptLevel::O0)).unwrap(), build(&request(OptLevel::O2)).unwrap());
         let run = RunCommand::parse("./prog -q 'x y'").unwrap();
-        let mixer = Mixer::new(request(OptLevel::O2), &reference, &optimized, &run).unwrap();
+        let mixer = MixtureMaker::new(request(OptLevel::O2), &reference, &optimized, &run).unwrap();
         let guilty = mixer.objects().into_iter().filter(|o| o.to_string() == "total.o").collect::<Vec<_>>();
         for rest in [Rest::Optimized, Rest::Plain] {
             let merged = merge(&mixer, &guilty, rest, &compiler).unwrap();

@@ -8,14 +8,14 @@
 //! Sanitizers cost more than everything else together. A quick one is asked at every step; the whole set looks at what a
 //! family of edits leaves. Should it refuse that, the family is done again with the whole set at every step.
 
-use crate::candidates::{Family, TreeChange};
+use crate::candidates::{EditFamily, TreeChange};
 use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, admit, count_lines};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use trueline_ctree::Edits;
-use trueline_model::{Answer, Interesting, Program, SeamError, Validity};
+use trueline_model::{Interesting, Program, SeamError, StillShows, Validity};
 
 /// The built-in reducer with its judges.
 pub struct Builtin<'a> {
@@ -52,7 +52,7 @@ impl Builtin<'_> {
     fn rounds(&self, state: &mut ReductionState) -> Result<ReduceEnd, ReduceError> {
         loop {
             let before = state.program.source.clone();
-            for family in Family::ALL {
+            for family in EditFamily::ALL {
                 if self.family(state, family)?.is_break() {
                     return Ok(ReduceEnd::Interrupted);
                 }
@@ -64,7 +64,7 @@ impl Builtin<'_> {
     }
 
     /// One family of edits, and the whole validity judge's word on what it leaves.
-    fn family(&self, state: &mut ReductionState, family: Family) -> Result<ControlFlow<()>, ReduceError> {
+    fn family(&self, state: &mut ReductionState, family: EditFamily) -> Result<ControlFlow<()>, ReduceError> {
         let mut flow = self.levels(state, family, self.quick)?;
         if state.program.source != state.sure.source {
             if self.validity.reject(&state.program)?.is_some() {
@@ -79,7 +79,7 @@ impl Builtin<'_> {
         Ok(flow)
     }
 
-    fn levels(&self, state: &mut ReductionState, family: Family, validity: &dyn Validity) -> Result<ControlFlow<()>, ReduceError> {
+    fn levels(&self, state: &mut ReductionState, family: EditFamily, validity: &dyn Validity) -> Result<ControlFlow<()>, ReduceError> {
         let mut level = 0;
         loop {
             // What is kept always parses, or it would not have been kept.
@@ -96,7 +96,7 @@ impl Builtin<'_> {
     fn sweep(
         &self,
         state: &mut ReductionState,
-        family: Family,
+        family: EditFamily,
         changes: &[TreeChange],
         validity: &dyn Validity,
     ) -> Result<ControlFlow<()>, ReduceError> {
@@ -172,7 +172,7 @@ impl Builtin<'_> {
         if trueline_ctree::parse(candidate).is_err() {
             return Ok((false, 0));
         }
-        if self.interesting.judge(candidate)? != Answer::Yes {
+        if self.interesting.judge(candidate)? != StillShows::Yes {
             return Ok((false, 1));
         }
         Ok((validity.reject(candidate)?.is_none(), 1))
@@ -202,9 +202,9 @@ mod tests {
     struct CallsMarker;
 
     impl Interesting for CallsMarker {
-        fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+        fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
             let text: String = candidate.source.split_whitespace().collect();
-            Ok(if text.contains("marker(g)") && text.contains("main") { Answer::Yes } else { Answer::No })
+            Ok(if text.contains("marker(g)") && text.contains("main") { StillShows::Yes } else { StillShows::No })
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::{layout, rewrite};
 use std::collections::BTreeSet;
-use trueline_ctree::{NodeKind, Removal, RemovalKind, Span, TokenKind, TypeKind, Unit, tokens};
+use trueline_ctree::{CTypeKind, NodeKind, Removal, RemovalKind, SourceUnit, Span, TokenKind, tokens};
 
 /// One edit: these spans become these texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl TreeChange {
 
 /// A family of edits, tried together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Family {
+pub(crate) enum EditFamily {
     /// All declarations that main does not lead to, in one edit: half of a preprocessed program.
     Unreachable,
     Declarations,
@@ -65,7 +65,7 @@ pub(crate) enum Family {
     Spaces,
 }
 
-impl Family {
+impl EditFamily {
     /// In the order of a round: coarse first.
     pub const ALL: [Self; 27] = [
         Self::Unreachable,
@@ -127,7 +127,7 @@ impl Family {
     }
 
     /// The family's edits on one text, outermost level first; within a level nothing overlaps.
-    pub fn levels(self, unit: &Unit) -> Vec<Vec<TreeChange>> {
+    pub fn levels(self, unit: &SourceUnit) -> Vec<Vec<TreeChange>> {
         let of_kind = |kind: RemovalKind| {
             let wanted = unit.removals().into_iter().filter(|r: &Removal| r.kind == kind);
             wanted.map(|r| TreeChange::one(r.span, r.replacement)).collect::<Vec<_>>()
@@ -181,13 +181,13 @@ fn levels(mut all: Vec<TreeChange>) -> Vec<Vec<TreeChange>> {
 }
 
 /// True for the removal of a declaration statement.
-fn declares(unit: &Unit, change: &TreeChange) -> bool {
+fn declares(unit: &SourceUnit, change: &TreeChange) -> bool {
     let span = change.span();
     unit.nodes().any(|(_, node)| node.kind == NodeKind::DeclStmt && node.span == span)
 }
 
 /// True when no name that the statement declares is a word anywhere else.
-fn is_unused(unit: &Unit, change: &TreeChange) -> bool {
+fn is_unused(unit: &SourceUnit, change: &TreeChange) -> bool {
     let span = change.span();
     let inside = |s: Span| span.start <= s.start && s.end <= span.end;
     let declared = unit.nodes().filter(|(_, node)| inside(node.span)).filter_map(|(_, node)| match node.kind {
@@ -200,7 +200,7 @@ fn is_unused(unit: &Unit, change: &TreeChange) -> bool {
 }
 
 /// What `main` does not lead to by any name. Names of members and locals count as well, so too much is kept, never too little.
-fn unreachable(unit: &Unit) -> Vec<TreeChange> {
+fn unreachable(unit: &SourceUnit) -> Vec<TreeChange> {
     const KEYWORDS: [&str; 18] = [
         "typedef", "struct", "union", "enum", "extern", "static", "const", "volatile", "signed", "unsigned", "char", "short", "int",
         "long", "float", "double", "void", "_Bool",
@@ -237,10 +237,12 @@ fn unreachable(unit: &Unit) -> Vec<TreeChange> {
     if edits.is_empty() { Vec::new() } else { vec![TreeChange { edits }] }
 }
 
-fn literals(unit: &Unit, text: &str) -> Vec<TreeChange> {
+fn literals(unit: &SourceUnit, text: &str) -> Vec<TreeChange> {
     let is_scalar = |id| {
-        let node: &trueline_ctree::Node = unit.node(id);
-        node.ty.is_some_and(|t| matches!(unit.ty(t).kind, TypeKind::Int(_) | TypeKind::Float(_) | TypeKind::Pointer(_) | TypeKind::Enum(_)))
+        let node: &trueline_ctree::TreeNode = unit.node(id);
+        node.ty.is_some_and(|t| {
+            matches!(unit.ty(t).kind, CTypeKind::Int(_) | CTypeKind::Float(_) | CTypeKind::Pointer(_) | CTypeKind::Enum(_))
+        })
     };
     let worthwhile = |kind: &NodeKind| !matches!(kind, NodeKind::Integer | NodeKind::Implicit | NodeKind::Str);
     unit.nodes()
@@ -251,7 +253,7 @@ fn literals(unit: &Unit, text: &str) -> Vec<TreeChange> {
 }
 
 /// Drops storage classes and qualifiers.
-fn specifiers(unit: &Unit) -> Vec<TreeChange> {
+fn specifiers(unit: &SourceUnit) -> Vec<TreeChange> {
     const WORDS: [&str; 7] = ["const", "volatile", "static", "register", "inline", "restrict", "extern"];
     let whole = Span::new(0, unit.text().len());
     tokens(unit.text(), whole).filter(|t| WORDS.contains(&t.text)).map(|t| TreeChange::one(t.span, "")).collect()
@@ -259,9 +261,9 @@ fn specifiers(unit: &Unit) -> Vec<TreeChange> {
 
 /// Blocks become what they hold, `case` and `default` the statement behind them; where that is no C, or another program, the
 /// judges say so.
-fn blocks(unit: &Unit) -> Vec<TreeChange> {
-    let is_body = |node: &trueline_ctree::Node| node.parent.is_some_and(|p| matches!(unit.node(p).kind, NodeKind::Function(_)));
-    let change = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::Node)| match node.kind {
+fn blocks(unit: &SourceUnit) -> Vec<TreeChange> {
+    let is_body = |node: &trueline_ctree::TreeNode| node.parent.is_some_and(|p| matches!(unit.node(p).kind, NodeKind::Function(_)));
+    let change = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::TreeNode)| match node.kind {
         NodeKind::Block if unit.is_text(id) && !is_body(node) && node.span.len() > 2 => {
             let inner = &unit.text()[node.span.start + 1..node.span.end - 1];
             Some(TreeChange {
@@ -281,8 +283,8 @@ fn blocks(unit: &Unit) -> Vec<TreeChange> {
     unit.nodes().filter_map(change).collect()
 }
 
-fn parentheses(unit: &Unit) -> Vec<TreeChange> {
-    let paren = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::Node)| {
+fn parentheses(unit: &SourceUnit) -> Vec<TreeChange> {
+    let paren = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::TreeNode)| {
         (node.kind == NodeKind::Paren && unit.is_text(id) && node.span.len() > 2)
             .then(|| TreeChange::one(node.span, format!(" {} ", &unit.text()[node.span.start + 1..node.span.end - 1])))
     };
@@ -315,7 +317,7 @@ fn members(text: &str) -> Vec<TreeChange> {
 
 /// The tree of a text, `None` where there is no libclang.
 #[cfg(test)]
-pub(crate) fn parsed(source: &str) -> Option<Unit> {
+pub(crate) fn parsed(source: &str) -> Option<SourceUnit> {
     let program = trueline_model::Program {
         name: "a.c".to_owned(),
         language: trueline_model::Language::C,

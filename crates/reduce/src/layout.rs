@@ -2,7 +2,7 @@
 //! and the judges look at each as at any other, since a fault may hang on lines.
 
 use crate::candidates::TreeChange;
-use trueline_ctree::{NodeKind, Span, Unit, tokens};
+use trueline_ctree::{NodeKind, SourceUnit, Span, tokens};
 
 /// Comments, which stand between tokens; directives do too and are left alone.
 pub(crate) fn comments(text: &str) -> Vec<TreeChange> {
@@ -75,9 +75,9 @@ pub(crate) fn lines(text: &str) -> Vec<TreeChange> {
 }
 
 /// Functions of at most one statement and declarations with at most two members, each on one line where it fits.
-pub(crate) fn short(unit: &Unit) -> Vec<TreeChange> {
+pub(crate) fn short(unit: &SourceUnit) -> Vec<TreeChange> {
     let text = unit.text();
-    let change = |group: &trueline_ctree::Group| {
+    let change = |group: &trueline_ctree::DeclarationGroup| {
         let slice = &text[group.span.range()];
         let is_function = group.nodes.iter().any(|id| matches!(unit.node(*id).kind, NodeKind::Function(_)));
         let most = if is_function { 1 } else { 3 };

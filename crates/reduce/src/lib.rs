@@ -17,11 +17,11 @@ mod script;
 
 pub use builtin::Builtin;
 pub use external::{External, ExternalTool};
-pub use lines::Lines;
+pub use lines::LineReducer;
 pub use script::{Demand, ScriptSpec, interesting_script};
 
 use std::ops::ControlFlow;
-use trueline_model::{Answer, Interesting, Program, SeamError, Validity};
+use trueline_model::{Interesting, Program, SeamError, StillShows, Validity};
 
 /// A state of the reduction worth keeping.
 #[derive(Clone, Debug)]
@@ -55,9 +55,9 @@ pub struct Reduced {
 /// Refuses a program that a reduction could only make worse: one that does not show the fault, or is not valid.
 fn admit(program: &Program, interesting: &dyn Interesting, validity: &dyn Validity) -> Result<(), ReduceError> {
     match interesting.judge(program)? {
-        Answer::Yes => {}
-        Answer::No => return Err(ReduceError::NotInteresting(String::new())),
-        Answer::Unjudged => return Err(ReduceError::NotInteresting(": it cannot be judged".to_owned())),
+        StillShows::Yes => {}
+        StillShows::No => return Err(ReduceError::NotInteresting(String::new())),
+        StillShows::Unjudged => return Err(ReduceError::NotInteresting(": it cannot be judged".to_owned())),
     }
     validity.reject(program)?.map_or(Ok(()), |reason| Err(ReduceError::NotValid(reason)))
 }

@@ -7,10 +7,10 @@
 use crate::{ReduceEnd, ReduceError, ReduceProgress, Reduced, Watch, admit, count_lines};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use trueline_model::{Answer, Interesting, Program, Validity};
+use trueline_model::{Interesting, Program, StillShows, Validity};
 
 /// The reducer by lines with its judges.
-pub struct Lines<'a> {
+pub struct LineReducer<'a> {
     /// Says whether a candidate still shows the fault.
     pub interesting: &'a dyn Interesting,
     /// Says whether a candidate is still a valid program; asked only about interesting ones.
@@ -19,7 +19,7 @@ pub struct Lines<'a> {
     pub watch: &'a Watch<'a>,
 }
 
-struct State<'p> {
+struct LineState<'p> {
     program: &'p Program,
     lines: Vec<String>,
     from: usize,
@@ -30,12 +30,12 @@ struct State<'p> {
 /// Lines that are taken out together.
 struct Cut(Vec<usize>);
 
-impl Lines<'_> {
+impl LineReducer<'_> {
     /// Reduces. The program must be interesting and valid.
     pub fn reduce(&self, program: &Program) -> Result<Reduced, ReduceError> {
         admit(program, self.interesting, self.validity)?;
         let lines = program.source.lines().map(str::to_owned).collect();
-        let mut state = State { program, lines, from: count_lines(&program.source), judged: 1, seen: HashSet::new() };
+        let mut state = LineState { program, lines, from: count_lines(&program.source), judged: 1, seen: HashSet::new() };
         loop {
             let before = state.lines.len();
             let flow = match self.blocks(&mut state)? {
@@ -50,7 +50,7 @@ impl Lines<'_> {
     }
 
     /// Blocks, and heads and feet of blocks, the largest first.
-    fn blocks(&self, state: &mut State<'_>) -> Result<ControlFlow<()>, ReduceError> {
+    fn blocks(&self, state: &mut LineState<'_>) -> Result<ControlFlow<()>, ReduceError> {
         let mut at = 0;
         loop {
             let mut cuts: Vec<Cut> = blocks_of(&state.lines)
@@ -60,24 +60,24 @@ impl Lines<'_> {
             cuts.sort_by_key(|cut| std::cmp::Reverse(cut.0.len()));
             let Some(cut) = cuts.into_iter().nth(at) else { return Ok(ControlFlow::Continue(())) };
             match self.take(state, &cut)? {
-                Step::Taken => {}
-                Step::Kept => at += 1,
-                Step::Stopped => return Ok(ControlFlow::Break(())),
+                LineStep::Taken => {}
+                LineStep::Kept => at += 1,
+                LineStep::Stopped => return Ok(ControlFlow::Break(())),
             }
         }
     }
 
     /// Runs of lines in chunks of halving size.
-    fn runs(&self, state: &mut State<'_>) -> Result<ControlFlow<()>, ReduceError> {
+    fn runs(&self, state: &mut LineState<'_>) -> Result<ControlFlow<()>, ReduceError> {
         let mut size = state.lines.len() / 2;
         while size > 0 {
             let mut at = 0;
             while at < state.lines.len() {
                 let end = (at + size).min(state.lines.len());
                 match self.take(state, &Cut((at..end).collect()))? {
-                    Step::Taken => {}
-                    Step::Kept => at = end,
-                    Step::Stopped => return Ok(ControlFlow::Break(())),
+                    LineStep::Taken => {}
+                    LineStep::Kept => at = end,
+                    LineStep::Stopped => return Ok(ControlFlow::Break(())),
                 }
             }
             size /= 2;
@@ -86,31 +86,31 @@ impl Lines<'_> {
     }
 
     /// Takes lines out, if what is left is as wanted.
-    fn take(&self, state: &mut State<'_>, cut: &Cut) -> Result<Step, ReduceError> {
+    fn take(&self, state: &mut LineState<'_>, cut: &Cut) -> Result<LineStep, ReduceError> {
         if balance(cut.0.iter().map(|i| state.lines[*i].as_str())) != Some(0) {
-            return Ok(Step::Kept);
+            return Ok(LineStep::Kept);
         }
         let left: Vec<String> = state.lines.iter().enumerate().filter(|(i, _)| !cut.0.contains(i)).map(|(_, l)| l.clone()).collect();
         let candidate = Program { source: text_of(&left), ..state.program.clone() };
         if !state.seen.insert(candidate.source.clone()) {
-            return Ok(Step::Kept);
+            return Ok(LineStep::Kept);
         }
         state.judged += 1;
-        let taken = self.interesting.judge(&candidate)? == Answer::Yes && self.validity.reject(&candidate)?.is_none();
+        let taken = self.interesting.judge(&candidate)? == StillShows::Yes && self.validity.reject(&candidate)?.is_none();
         if taken {
             state.lines = left;
         }
         let text = text_of(&state.lines);
         let progress = ReduceProgress { text: &text, lines: count_lines(&text), from: state.from, judged: state.judged, phase: "lines" };
         match ((self.watch)(&progress), taken) {
-            (ControlFlow::Break(()), _) => Ok(Step::Stopped),
-            (ControlFlow::Continue(()), true) => Ok(Step::Taken),
-            (ControlFlow::Continue(()), false) => Ok(Step::Kept),
+            (ControlFlow::Break(()), _) => Ok(LineStep::Stopped),
+            (ControlFlow::Continue(()), true) => Ok(LineStep::Taken),
+            (ControlFlow::Continue(()), false) => Ok(LineStep::Kept),
         }
     }
 }
 
-enum Step {
+enum LineStep {
     Taken,
     Kept,
     Stopped,
@@ -160,9 +160,9 @@ mod tests {
     struct Keeps(&'static [&'static str]);
 
     impl Interesting for Keeps {
-        fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
+        fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
             let balanced = balance(candidate.source.lines()) == Some(0);
-            Ok(if balanced && self.0.iter().all(|word| candidate.source.contains(word)) { Answer::Yes } else { Answer::No })
+            Ok(if balanced && self.0.iter().all(|word| candidate.source.contains(word)) { StillShows::Yes } else { StillShows::No })
         }
     }
 
@@ -185,10 +185,10 @@ mod tests {
         };
         let judge = Keeps(&["fn main() {", "three();"]);
         let watch = |_: &ReduceProgress<'_>| ControlFlow::Continue(());
-        let reduced = Lines { interesting: &judge, validity: &judge, watch: &watch }.reduce(&program).unwrap();
+        let reduced = LineReducer { interesting: &judge, validity: &judge, watch: &watch }.reduce(&program).unwrap();
         assert_eq!((reduced.text.as_str(), reduced.end), ("fn main() {\n        three();\n}\n", ReduceEnd::Finished));
         let stop = |_: &ReduceProgress<'_>| ControlFlow::Break(());
-        let stopped = Lines { interesting: &judge, validity: &judge, watch: &stop }.reduce(&program).unwrap();
+        let stopped = LineReducer { interesting: &judge, validity: &judge, watch: &stop }.reduce(&program).unwrap();
         assert!(stopped.end == ReduceEnd::Interrupted && stopped.text.contains("three();"), "{}", stopped.text);
     }
 }

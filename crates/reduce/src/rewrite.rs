@@ -3,10 +3,10 @@
 
 use crate::candidates::TreeChange;
 use std::collections::BTreeMap;
-use trueline_ctree::{NodeKind, Span, TokenKind, Unit, tokens};
+use trueline_ctree::{NodeKind, SourceUnit, Span, TokenKind, tokens};
 
 /// Takes a parameter out of a function and its argument out of every call.
-pub(crate) fn parameters(unit: &Unit) -> Vec<TreeChange> {
+pub(crate) fn parameters(unit: &SourceUnit) -> Vec<TreeChange> {
     let mut changes = Vec::new();
     let mut by_name: BTreeMap<&str, Vec<Vec<Span>>> = BTreeMap::new();
     for (id, node) in unit.nodes() {
@@ -47,7 +47,7 @@ fn with_comma(spans: &[Span], index: usize) -> Span {
 }
 
 /// Puts the definition of a function where its prototype stands.
-pub(crate) fn prototypes(unit: &Unit) -> Vec<TreeChange> {
+pub(crate) fn prototypes(unit: &SourceUnit) -> Vec<TreeChange> {
     let groups = unit.groups();
     // Functions that are declared alone: the name, and whether this is the definition.
     let functions: Vec<(Span, &str, bool)> = groups
@@ -69,7 +69,7 @@ pub(crate) fn prototypes(unit: &Unit) -> Vec<TreeChange> {
 }
 
 /// Writes out what a typedef stands for, and takes it away.
-pub(crate) fn typedefs(unit: &Unit) -> Vec<TreeChange> {
+pub(crate) fn typedefs(unit: &SourceUnit) -> Vec<TreeChange> {
     let text = unit.text();
     let mut changes = Vec::new();
     for group in unit.groups() {
@@ -89,13 +89,13 @@ pub(crate) fn typedefs(unit: &Unit) -> Vec<TreeChange> {
 }
 
 /// Writes the initializer of a local where the local is read, if that is one place, and takes the declaration away.
-pub(crate) fn substitutes(unit: &Unit) -> Vec<TreeChange> {
+pub(crate) fn substitutes(unit: &SourceUnit) -> Vec<TreeChange> {
     let text = unit.text();
     let mut mentions: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
     for token in tokens(text, Span::new(0, text.len())).filter(|t| t.kind == TokenKind::Word) {
         mentions.entry(token.text).or_default().push(token.span);
     }
-    let change = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::Node)| {
+    let change = |(id, node): (trueline_ctree::NodeId, &trueline_ctree::TreeNode)| {
         let [variable] = node.children.as_slice() else { return None };
         let NodeKind::Variable(decl) = unit.node(*variable).kind else { return None };
         let init = unit.slice(unit.decl(decl).init?);

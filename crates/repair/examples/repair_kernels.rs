@@ -103,7 +103,7 @@ fn measure(cc: &str, file: &Path, options: &Options) -> Result<Vec<RowResult>, S
         flags[0] = level;
     }
     let (binary, reference) = (build(&flags, "optimized")?, build(&["-O0", "-g", "-w"], "reference")?);
-    let names: Vec<String> = trueline_repair::debug::DebugInfo::read(&Image::open(&binary).map_err(|e| e.to_string())?)
+    let names: Vec<String> = trueline_repair::debug::ImageInfo::read(&Image::open(&binary).map_err(|e| e.to_string())?)
         .map_err(|e| e.to_string())?
         .functions
         .into_iter()

@@ -4,7 +4,7 @@
 //! trip counts: one iteration of an optimized loop stands for a fixed number of source iterations. Values
 //! of variables play no part in it.
 
-use crate::observe::{Arrival, Instance, Instant, OptimizedRun, ReferenceRun, Side};
+use crate::observe::{Arrival, BuildSide, Instance, MachineInstant, OptimizedRun, ReferenceRun};
 use std::collections::BTreeMap;
 
 /// Most source iterations that one optimized iteration may stand for.
@@ -12,7 +12,7 @@ const MAX_UNROLL: usize = 64;
 
 /// An optimized loop instance tied to a reference one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tie {
+pub struct LoopTie {
     /// The instance of the loop in the reference.
     pub reference: usize,
     /// The source iteration that the first optimized one begins with.
@@ -25,11 +25,11 @@ pub struct Tie {
 #[derive(Clone, Debug, Default)]
 pub struct Alignment {
     /// `None` where no tie was found.
-    pub ties: Vec<Option<Tie>>,
+    pub ties: Vec<Option<LoopTie>>,
 }
 
 /// Which reference loops an optimized loop may come from, best first: by the source lines they share.
-pub fn candidates(reference: &Side<'_>, optimized: &Side<'_>) -> Vec<Vec<usize>> {
+pub fn candidates(reference: &BuildSide<'_>, optimized: &BuildSide<'_>) -> Vec<Vec<usize>> {
     let lines: Vec<_> = (0..reference.graph.loops.len()).map(|n| reference.loop_lines(n)).collect();
     (0..optimized.graph.loops.len())
         .map(|n| {
@@ -47,13 +47,13 @@ pub fn candidates(reference: &Side<'_>, optimized: &Side<'_>) -> Vec<Vec<usize>>
 }
 
 /// Iterations of an instance in which the body ran: the last arrival at a head that tests is the exit.
-pub fn full_iterations(side: &Side<'_>, instance: &Instance) -> usize {
+pub fn full_iterations(side: &BuildSide<'_>, instance: &Instance) -> usize {
     let arrivals = instance.arrivals.len();
     if tests_at_head(side, instance.index) { arrivals.saturating_sub(1) } else { arrivals }
 }
 
 /// True when the loop can be left from the block its head begins.
-pub fn tests_at_head(side: &Side<'_>, index: usize) -> bool {
+pub fn tests_at_head(side: &BuildSide<'_>, index: usize) -> bool {
     let l = &side.graph.loops[index];
     let mut pc = l.head;
     loop {
@@ -83,7 +83,13 @@ pub fn hints(runs: &[(&ReferenceRun, &OptimizedRun, &Alignment)]) -> Hints {
 }
 
 /// Ties every optimized loop instance that can be tied.
-pub fn align(reference: &Side<'_>, optimized: &Side<'_>, source: &ReferenceRun, machine: &OptimizedRun, hints: &Hints) -> Alignment {
+pub fn align(
+    reference: &BuildSide<'_>,
+    optimized: &BuildSide<'_>,
+    source: &ReferenceRun,
+    machine: &OptimizedRun,
+    hints: &Hints,
+) -> Alignment {
     let candidates = candidates(reference, optimized);
     let by_loop = |g: usize| source.instances.iter().enumerate().filter(move |(_, i)| i.index == g).map(|(n, _)| n).collect::<Vec<_>>();
     let mut instances: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -123,26 +129,26 @@ impl Likeness {
 }
 
 fn tie(
-    side: &Side<'_>,
+    side: &BuildSide<'_>,
     source: &ReferenceRun,
     instance: &Instance,
     list: &[usize],
     start: (usize, usize),
     hint: Option<usize>,
-) -> Option<(usize, Tie)> {
+) -> Option<(usize, LoopTie)> {
     // Where stores change nothing memory does not tell iterations apart; how much was stored does.
     [Likeness::Stores, Likeness::Memory].into_iter().find_map(|likeness| tie_by(likeness, side, source, instance, list, start, hint))
 }
 
 fn tie_by(
     likeness: Likeness,
-    side: &Side<'_>,
+    side: &BuildSide<'_>,
     source: &ReferenceRun,
     instance: &Instance,
     list: &[usize],
     start: (usize, usize),
     hint: Option<usize>,
-) -> Option<(usize, Tie)> {
+) -> Option<(usize, LoopTie)> {
     let trips = instance.arrivals.len();
     for (position, index) in list.iter().enumerate().skip(start.0).take(64) {
         let candidate = &source.instances[*index];
@@ -165,7 +171,7 @@ fn tie_by(
                 _ => (1..=most).rev().chain(most + 1..=partial).find(|u| fits(*u)),
             };
             if let Some(unroll) = unroll {
-                return Some((position, Tie { reference: *index, first, unroll }));
+                return Some((position, LoopTie { reference: *index, first, unroll }));
             }
         }
     }
@@ -174,7 +180,7 @@ fn tie_by(
 
 /// The moments an instant stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct MomentWindow {
     /// Indices of moments, in order.
     pub moments: Vec<usize>,
     /// Source iterations past the first of this optimized iteration, of the first moment.
@@ -194,7 +200,7 @@ pub enum Lines {
 }
 
 /// Finds the window of an instant; `line` is the line a debugger shows there, 0 for none.
-pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignment, instant: &Instant, line: u64) -> Window {
+pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignment, instant: &MachineInstant, line: u64) -> MomentWindow {
     let at_line = |k: &usize| line == 0 || source.moments[*k].line == line;
     let tied = instant.place.and_then(|(n, iteration)| alignment.ties[n].map(|t| (t, iteration)));
     if let Some((tie, iteration)) = tied {
@@ -217,12 +223,12 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
                 moments = (from..high).filter(at_line).collect();
             }
             let lane = moments.first().map(|k| (0..=tie.unroll).rev().find(|l| position(first + l) <= *k).unwrap_or(0));
-            return Window { moments, lane, lines: Lines::Same };
+            return MomentWindow { moments, lane, lines: Lines::Same };
         }
-        return Window::default();
+        return MomentWindow::default();
     }
     if instant.place.is_some() {
-        return Window::default();
+        return MomentWindow::default();
     }
     // Outside loops: after the last tied instance, before the second iteration of the next one.
     let ends = |n: usize| {
@@ -241,13 +247,13 @@ pub fn window(source: &ReferenceRun, machine: &OptimizedRun, alignment: &Alignme
     };
     let high = (instant.entered..alignment.ties.len()).find_map(begins).unwrap_or(source.moments.len());
     // Only the memory as it is now: between two states that the source had nothing is known here.
-    let Some(state) = instant.states.last() else { return Window::default() };
+    let Some(state) = instant.states.last() else { return MomentWindow::default() };
     let moments: Vec<usize> = (low..high.max(low)).filter(|k| source.moments[*k].state == *state).collect();
     let here: Vec<usize> = moments.iter().copied().filter(at_line).collect();
     if !here.is_empty() {
-        return Window { moments: here, lane: None, lines: Lines::Same };
+        return MomentWindow { moments: here, lane: None, lines: Lines::Same };
     }
     // At another line only when the source never has this memory at this one: otherwise the moment lies elsewhere.
     let elsewhere = source.moments.iter().any(|m| m.state == *state && m.line == line);
-    if elsewhere || moments.is_empty() { Window::default() } else { Window { moments, lane: None, lines: Lines::Any } }
+    if elsewhere || moments.is_empty() { MomentWindow::default() } else { MomentWindow { moments, lane: None, lines: Lines::Any } }
 }

@@ -15,7 +15,7 @@ pub fn near(image: &Image, address: u64) -> u64 {
 
 /// One operation on DWARF's stack of 64-bit numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum StackStep {
     /// Pushes a general register.
     Register(u8),
     /// Pushes the canonical frame address.
@@ -44,90 +44,92 @@ pub enum Step {
 
 /// Where or what a variable is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Description {
+pub enum ValueDescription {
     /// In a general register.
     Register(u8),
     /// In a vector register.
     Vector(u8),
     /// In memory, at the address that the steps leave.
-    Memory(Vec<Step>),
+    Memory(Vec<StackStep>),
     /// The value that the steps leave.
-    Value(Vec<Step>),
+    Value(Vec<StackStep>),
     /// These bits.
     Bits(u64),
 }
 
 /// The description of a relation for a variable of `size` bytes. `near` names the start of the object that a link-time
 /// address lies in.
-pub fn describe(relation: &Relation, size: u64, near: &dyn Fn(u64) -> u64) -> Description {
+pub fn describe(relation: &Relation, size: u64, near: &dyn Fn(u64) -> u64) -> ValueDescription {
     match relation {
-        Relation::Vector(n) => Description::Vector(*n),
-        Relation::Bits(bits) => Description::Bits(*bits),
+        Relation::Vector(n) => ValueDescription::Vector(*n),
+        Relation::Bits(bits) => ValueDescription::Bits(*bits),
         Relation::Affine(a) => describe_affine(a, size, near),
     }
 }
 
-fn describe_affine(a: &Affine, size: u64, near: &dyn Fn(u64) -> u64) -> Description {
+fn describe_affine(a: &Affine, size: u64, near: &dyn Fn(u64) -> u64) -> ValueDescription {
     let exact = a.divisor == 1;
     // A register or a frame word that simply holds the variable is a location, not only a value.
     if exact && a.constant == 0 && a.terms.len() == 1 && a.terms[0].1 == 1 {
         match a.terms[0].0 {
-            Source::Register(n) | Source::Half(n) => return Description::Register(n),
+            Source::Register(n) | Source::Half(n) => return ValueDescription::Register(n),
             Source::Word(offset) | Source::HalfWord(offset) => {
-                return Description::Memory(vec![Step::Cfa, Step::Constant(i64::from(offset)), Step::Plus]);
+                return ValueDescription::Memory(vec![StackStep::Cfa, StackStep::Constant(i64::from(offset)), StackStep::Plus]);
             }
             _ => {}
         }
     }
     let mut constant = a.constant;
     let mut steps = Vec::new();
-    let narrow = [Step::Constant(32), Step::ShiftLeft, Step::Constant(32), Step::ShiftRight];
+    let narrow = [StackStep::Constant(32), StackStep::ShiftLeft, StackStep::Constant(32), StackStep::ShiftRight];
     for (n, (source, factor)) in a.terms.iter().enumerate() {
         match source {
-            Source::Register(n) => steps.push(Step::Register(*n)),
+            Source::Register(n) => steps.push(StackStep::Register(*n)),
             Source::Half(n) => {
-                steps.push(Step::Register(*n));
+                steps.push(StackStep::Register(*n));
                 if !exact || size > 4 {
                     steps.extend(narrow);
                 }
             }
-            Source::Word(offset) => steps.extend([Step::Cfa, Step::Constant(i64::from(*offset)), Step::Plus, Step::Load(8)]),
+            Source::Word(offset) => {
+                steps.extend([StackStep::Cfa, StackStep::Constant(i64::from(*offset)), StackStep::Plus, StackStep::Load(8)]);
+            }
             Source::HalfWord(offset) => {
-                steps.extend([Step::Cfa, Step::Constant(i64::from(*offset)), Step::Plus, Step::Load(4)]);
+                steps.extend([StackStep::Cfa, StackStep::Constant(i64::from(*offset)), StackStep::Plus, StackStep::Load(4)]);
                 steps.extend(narrow);
             }
-            Source::Cfa => steps.push(Step::Cfa),
+            Source::Cfa => steps.push(StackStep::Cfa),
             Source::Bias => {
                 // bias·f + c = (bias + A)·f + (c - A·f) for the object A that makes the rest small.
                 let target = if *factor != 0 { (constant / factor) as u64 } else { 0 };
                 let address = near(target);
                 constant = constant.wrapping_sub((address as i64).wrapping_mul(*factor));
-                steps.push(Step::Address(address));
+                steps.push(StackStep::Address(address));
             }
         }
         if *factor == -1 {
-            steps.push(Step::Negate);
+            steps.push(StackStep::Negate);
         } else if *factor != 1 {
-            steps.extend([Step::Constant(*factor), Step::Multiply]);
+            steps.extend([StackStep::Constant(*factor), StackStep::Multiply]);
         }
         if n > 0 {
-            steps.push(Step::Plus);
+            steps.push(StackStep::Plus);
         }
     }
     if a.terms.is_empty() {
-        steps.push(Step::Constant(constant));
+        steps.push(StackStep::Constant(constant));
     } else if constant > 0 {
-        steps.push(Step::Add(constant as u64));
+        steps.push(StackStep::Add(constant as u64));
     } else if constant < 0 {
-        steps.extend([Step::Constant(constant), Step::Plus]);
+        steps.extend([StackStep::Constant(constant), StackStep::Plus]);
     }
     if !exact {
-        steps.extend([Step::Constant(a.divisor), Step::Divide]);
+        steps.extend([StackStep::Constant(a.divisor), StackStep::Divide]);
     }
-    Description::Value(steps)
+    ValueDescription::Value(steps)
 }
 
-impl Description {
+impl ValueDescription {
     /// The description as the writer wants it. `place` turns a link-time address into what it wants.
     pub fn expression(&self, size: u64, place: &dyn Fn(u64) -> Address) -> Expression {
         let mut e = Expression::new();
@@ -173,7 +175,7 @@ impl Description {
     }
 }
 
-impl Step {
+impl StackStep {
     fn write(self, place: &dyn Fn(u64) -> Address, e: &mut Expression) {
         match self {
             Self::Register(n) => e.op_breg(gimli::Register(GPR_DWARF[n as usize]), 0),
@@ -194,7 +196,7 @@ impl Step {
 }
 
 /// Runs steps on DWARF's stack; `None` when they read what is not in the frame.
-fn run(m: &mut Symbolic, steps: &[Step]) -> Option<Term> {
+fn run(m: &mut Symbolic, steps: &[StackStep]) -> Option<Term> {
     let mut stack: Vec<Term> = Vec::new();
     for step in steps {
         let binary = |op: Bin, m: &mut Symbolic, stack: &mut Vec<Term>| {
@@ -202,29 +204,29 @@ fn run(m: &mut Symbolic, steps: &[Step]) -> Option<Term> {
             Some(m.terms.bin(op, a, b))
         };
         let value = match step {
-            Step::Register(n) => m.get(Place::Gpr(*n)),
-            Step::Cfa => m.cfa(),
-            Step::Address(address) => m.link_address(*address),
-            Step::Constant(k) => m.terms.constant(64, u128::from(*k as u64)),
-            Step::Add(k) => {
+            StackStep::Register(n) => m.get(Place::Gpr(*n)),
+            StackStep::Cfa => m.cfa(),
+            StackStep::Address(address) => m.link_address(*address),
+            StackStep::Constant(k) => m.terms.constant(64, u128::from(*k as u64)),
+            StackStep::Add(k) => {
                 let (x, k) = (stack.pop()?, m.terms.constant(64, u128::from(*k)));
                 m.terms.bin(Bin::Add, x, k)
             }
-            Step::Load(size) => {
+            StackStep::Load(size) => {
                 let address = stack.pop()?;
                 let offset = m.frame_offset(address)?;
                 let value = m.frame_value(offset, u32::from(*size));
                 m.terms.zext(value, 64)
             }
-            Step::Divide => binary(Bin::Sdiv, m, &mut stack)?,
-            Step::Multiply => binary(Bin::Mul, m, &mut stack)?,
-            Step::Plus => binary(Bin::Add, m, &mut stack)?,
-            Step::Negate => {
+            StackStep::Divide => binary(Bin::Sdiv, m, &mut stack)?,
+            StackStep::Multiply => binary(Bin::Mul, m, &mut stack)?,
+            StackStep::Plus => binary(Bin::Add, m, &mut stack)?,
+            StackStep::Negate => {
                 let (x, zero) = (stack.pop()?, m.terms.constant(64, 0));
                 m.terms.bin(Bin::Sub, zero, x)
             }
-            Step::ShiftLeft => binary(Bin::Shl, m, &mut stack)?,
-            Step::ShiftRight => binary(Bin::Ashr, m, &mut stack)?,
+            StackStep::ShiftLeft => binary(Bin::Shl, m, &mut stack)?,
+            StackStep::ShiftRight => binary(Bin::Ashr, m, &mut stack)?,
         };
         stack.push(value);
     }

@@ -4,7 +4,7 @@ use crate::relation::truncate;
 use gimli::{EndianSlice, EvaluationResult, LittleEndian, Location, Value};
 
 /// What an expression may ask for.
-pub trait Reader {
+pub trait StateReader {
     /// A register by its DWARF number.
     fn register(&self, number: u16) -> Option<u64>;
     /// Some bytes of memory, if they can be read.
@@ -15,7 +15,7 @@ pub trait Reader {
     fn bias(&self) -> u64;
 }
 
-impl Reader for crate::relation::State {
+impl StateReader for crate::relation::MachineState {
     fn register(&self, number: u16) -> Option<u64> {
         if (17..33).contains(&number) {
             return Some(self.xmm[usize::from(number) - 17] as u64);
@@ -42,7 +42,7 @@ impl Reader for crate::relation::State {
 }
 
 /// The value's low `size` bytes; `None` where it is optimized out or cannot be read.
-pub fn evaluate(expression: &[u8], frame_base: Option<u64>, size: u64, reader: &dyn Reader) -> Option<u64> {
+pub fn evaluate(expression: &[u8], frame_base: Option<u64>, size: u64, reader: &dyn StateReader) -> Option<u64> {
     let encoding = gimli::Encoding { address_size: 8, format: gimli::Format::Dwarf32, version: 5 };
     let mut evaluation = gimli::Expression(EndianSlice::new(expression, LittleEndian)).evaluation(encoding);
     evaluation.set_max_iterations(1000);

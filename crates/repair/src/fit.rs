@@ -3,15 +3,15 @@
 //! A sample is a readable state with the values that the variable had at the moments it stands for. A
 //! relation must give one of them in every sample; there is no tolerance and no floating point.
 
-use crate::debug::{Type, TypeClass};
-use crate::relation::{Affine, Relation, Source, State, truncate};
+use crate::debug::{TypeClass, VariableType};
+use crate::relation::{Affine, MachineState, Relation, Source, truncate};
 use num_bigint::BigInt;
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::matrix::{self, Rational};
 
 /// What a variable may be at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct FitTarget {
     /// Its value at the first moment that the instant stands for.
     pub first: u64,
     /// At the last one.
@@ -28,18 +28,18 @@ pub struct Target {
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
     /// What an expression can read here.
-    pub state: &'a State,
+    pub state: &'a MachineState,
     /// What the variable may be.
-    pub target: &'a Target,
+    pub target: &'a FitTarget,
 }
 
 /// True when a relation gives an allowed value in every sample.
-pub fn holds(relation: &Relation, samples: &[Sample<'_>], ty: Type) -> bool {
+pub fn holds(relation: &Relation, samples: &[Sample<'_>], ty: VariableType) -> bool {
     samples.iter().all(|s| relation.evaluate(s.state, ty.size).is_some_and(|v| s.target.allowed.contains(&v)))
 }
 
 /// A value as a number by its type.
-pub fn number(bits: u64, ty: Type) -> i128 {
+pub fn number(bits: u64, ty: VariableType) -> i128 {
     match (ty.class, ty.size) {
         (TypeClass::Signed, 1) => i128::from(bits as i8),
         (TypeClass::Signed, 2) => i128::from(bits as i16),
@@ -59,7 +59,7 @@ pub enum Preference {
 }
 
 /// All simple relations that hold in every sample, best first.
-pub fn fit(samples: &[Sample<'_>], ty: Type, preference: Preference) -> Vec<Relation> {
+pub fn fit(samples: &[Sample<'_>], ty: VariableType, preference: Preference) -> Vec<Relation> {
     if samples.is_empty() {
         return Vec::new();
     }
@@ -94,7 +94,7 @@ pub fn fit(samples: &[Sample<'_>], ty: Type, preference: Preference) -> Vec<Rela
         let basis = if certain.len() >= 3 { &certain[..] } else { samples };
         // One value throughout is a constant, or a copy of one: a distance from some register would be an accident.
         let single = basis.iter().all(|s| s.target.allowed.len() == 1 && s.target.first == basis[0].target.first);
-        for targets in [|t: &Target| t.first, |t: &Target| t.last] {
+        for targets in [|t: &FitTarget| t.first, |t: &FitTarget| t.last] {
             for affine in singles(basis, ty, targets).into_iter().filter(|a| !single || a.is_copy()) {
                 add(Relation::Affine(affine));
             }
@@ -117,7 +117,7 @@ pub fn fit(samples: &[Sample<'_>], ty: Type, preference: Preference) -> Vec<Rela
 }
 
 /// A pointer that is always the same address of the file, wherever the file lies: seen at two places at least.
-fn fixed_address(samples: &[Sample<'_>], ty: Type) -> Option<Relation> {
+fn fixed_address(samples: &[Sample<'_>], ty: VariableType) -> Option<Relation> {
     let first = samples.first().filter(|_| ty.class == TypeClass::Pointer)?;
     let distance = |s: &Sample<'_>| s.target.first.wrapping_sub(s.state.bias);
     let moved = samples.iter().any(|s| s.state.bias != first.state.bias);
@@ -130,11 +130,11 @@ fn fixed_address(samples: &[Sample<'_>], ty: Type) -> Option<Relation> {
 const JOINT_SAMPLES: usize = 72;
 
 /// Affine relations to several registers at once: over the rationals, else modulo 2^64.
-fn severals(samples: &[Sample<'_>], ty: Type) -> Vec<Affine> {
+fn severals(samples: &[Sample<'_>], ty: VariableType) -> Vec<Affine> {
     let sure: Vec<&Sample<'_>> = samples.iter().filter(|s| s.target.allowed.len() == 1).collect();
     let every = sure.len().div_ceil(JOINT_SAMPLES).max(1);
     let sure: Vec<&Sample<'_>> = sure.into_iter().step_by(every).collect();
-    let states: Vec<&State> = sure.iter().map(|s| s.state).collect();
+    let states: Vec<&MachineState> = sure.iter().map(|s| s.state).collect();
     let values: Vec<Vec<i128>> = sure.iter().map(|s| vec![number(s.target.first, ty)]).collect();
     let columns = columns(&states);
     let rows: Vec<Vec<i128>> = states
@@ -153,7 +153,7 @@ fn severals(samples: &[Sample<'_>], ty: Type) -> Vec<Affine> {
 }
 
 /// One relation modulo 2^64 whose factors are small enough not to be an accident.
-fn joint_modular(states: &[&State], values: &[Vec<i128>]) -> Option<Affine> {
+fn joint_modular(states: &[&MachineState], values: &[Vec<i128>]) -> Option<Affine> {
     let columns = columns(states);
     if states.len() < columns.len() + 4 {
         return None;
@@ -178,7 +178,7 @@ fn joint_modular(states: &[&State], values: &[Vec<i128>]) -> Option<Affine> {
 
 /// Registers that differ somewhere and are no copies of another one. One that has two values in a layout is an answer to some question, not a
 /// number: with a factor of its own it would turn any two cases into a relation.
-fn columns(states: &[&State]) -> Vec<Source> {
+fn columns(states: &[&MachineState]) -> Vec<Source> {
     let mut columns: Vec<Source> = Vec::new();
     let mut seen: BTreeSet<Vec<i128>> = BTreeSet::new();
     for source in
@@ -200,7 +200,7 @@ fn columns(states: &[&State]) -> Vec<Source> {
 }
 
 /// Frame words that simply hold the variable.
-fn same_bits(samples: &[Sample<'_>], ty: Type) -> Vec<Relation> {
+fn same_bits(samples: &[Sample<'_>], ty: VariableType) -> Vec<Relation> {
     frame_sources(samples, ty.size).into_iter().map(|s| Relation::Affine(Affine { terms: vec![(s, 1)], constant: 0, divisor: 1 })).collect()
 }
 
@@ -218,7 +218,7 @@ fn frame_sources(samples: &[Sample<'_>], size: u64) -> Vec<Source> {
 }
 
 /// Affine relations to one register or frame word, with the load bias or the frame address where needed.
-fn singles(samples: &[Sample<'_>], ty: Type, target: fn(&Target) -> u64) -> Vec<Affine> {
+fn singles(samples: &[Sample<'_>], ty: VariableType, target: fn(&FitTarget) -> u64) -> Vec<Affine> {
     let values: Vec<i128> = samples.iter().map(|s| number(target(s.target), ty)).collect();
     let registers = (0..16u8).filter(|n| *n != trueline_machine::algebra::RSP).flat_map(|n| [Source::Register(n), Source::Half(n)]);
     let mut found = Vec::new();
@@ -280,7 +280,7 @@ fn gcd(a: u128, b: u128) -> u128 {
 
 /// Relations between several source variables and several parts of the state at one point, by the matrix:
 /// samples' null space, reduced with the source variables first. `values` has one row per sample.
-pub fn joint(states: &[&State], values: &[Vec<i128>]) -> Vec<(usize, Affine)> {
+pub fn joint(states: &[&MachineState], values: &[Vec<i128>]) -> Vec<(usize, Affine)> {
     let variables = values.first().map_or(0, Vec::len);
     let columns = columns(states);
     let width = variables + columns.len() + 1;

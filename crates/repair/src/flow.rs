@@ -1,9 +1,9 @@
 //! The control-flow graph of one function: instructions, blocks, dominators, natural loops.
 
-use crate::debug::{DebugInfo, Function};
+use crate::debug::{ConcreteFunction, ImageInfo};
 use iced_x86::{FlowControl, Instruction, Mnemonic, OpKind, Register};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use trueline_machine::emulate::Code;
+use trueline_machine::emulate::DecodedCode;
 
 /// A loop with one head that dominates it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Entries {
 
 impl Graph {
     /// Reads the control flow of a function.
-    pub fn build(code: &Code<'_>, function: &Function) -> Self {
+    pub fn build(code: &DecodedCode<'_>, function: &ConcreteFunction) -> Self {
         let mut graph = Self::default();
         let mut work = vec![function.entry()];
         while let Some(pc) = work.pop() {
@@ -124,7 +124,7 @@ impl Graph {
 
     /// The table behind a computed jump: the nearest one in front of it whose address the code takes. The table that the compiler made lies
     /// wholly in what is found, since all its targets are in the function.
-    fn table_of(&self, code: &Code<'_>, function: &Function, jump: &Instruction) -> Option<(u64, Table)> {
+    fn table_of(&self, code: &DecodedCode<'_>, function: &ConcreteFunction, jump: &Instruction) -> Option<(u64, Table)> {
         let image = code.image;
         let constant = |address: &u64| image.section_at(*address).is_some_and(|s| !s.writable && !s.code);
         let taken: Vec<u64> = self
@@ -269,7 +269,7 @@ impl Graph {
 
     /// Where a debugger stops, by address, with the line: statement rows. A loop written on one line may have none (clang marks
     /// a row only where the line changes): there every row counts.
-    pub fn stops(&self, info: &DebugInfo) -> HashMap<u64, u64> {
+    pub fn stops(&self, info: &ImageInfo) -> HashMap<u64, u64> {
         let rows = || info.rows.iter().filter(|r| !r.end && r.line != 0);
         let mut stops: HashMap<u64, u64> = rows().filter(|r| r.is_stmt).map(|r| (r.address, r.line)).collect();
         let silent: Vec<&Loop> = self.loops.iter().filter(|l| !l.body.iter().any(|pc| stops.contains_key(pc))).collect();

@@ -1,9 +1,9 @@
 //! Arguments and memory for a function that the program never calls, or that is in no program.
 
 use crate::debug::TypeClass;
-use crate::inputs::{self, EXTERN_SIZE, Input, Origin, Shared};
-use crate::observe::Side;
-use crate::vary::{self, Counts, Data, Dice, Item, Shape, parameters, some_value};
+use crate::inputs::{self, EXTERN_SIZE, Input, InputOrigin, Shared};
+use crate::observe::BuildSide;
+use crate::vary::{self, Data, InputDice, ItemShape, TripCounts, VariedItem, parameters, some_value};
 use trueline_machine::algebra::RSP;
 use trueline_machine::cpu::{Cpu, Memory, Region};
 use trueline_machine::image::{Image, ImageKind};
@@ -13,7 +13,13 @@ const BUFFERS: u32 = 0x2_0000;
 const BUFFER_SIZE: u64 = 0x1_0000;
 
 /// One input with the items that it consists of.
-pub fn generate(dice: &mut Dice, reference: &Side<'_>, optimized: &Side<'_>, objects: &[Shared], layout: usize) -> (Input, Vec<Item>) {
+pub fn generate(
+    dice: &mut InputDice,
+    reference: &BuildSide<'_>,
+    optimized: &BuildSide<'_>,
+    objects: &[Shared],
+    layout: usize,
+) -> (Input, Vec<VariedItem>) {
     let blank = |image: &Image| {
         let bias = if image.kind == ImageKind::Movable { 0x5555_0000_0000 + 0x123_4000 * layout as u64 } else { 0 };
         let mut memory = Memory::default();
@@ -38,7 +44,7 @@ pub fn generate(dice: &mut Dice, reference: &Side<'_>, optimized: &Side<'_>, obj
     let (mut rc, mut oc) = (blank(reference.image), blank(optimized.image));
     let mut items = inputs::items(optimized, objects, (rc.bias, oc.bias));
     for item in &items {
-        vary::vary_item(dice, item, &mut rc, &mut oc, Data::Fresh, Counts::Any);
+        vary::vary_item(dice, item, &mut rc, &mut oc, Data::Fresh, TripCounts::Any);
     }
     let mut buffers = Vec::new();
     for n in (0..16).filter(|n| *n != RSP as usize) {
@@ -57,9 +63,9 @@ pub fn generate(dice: &mut Dice, reference: &Side<'_>, optimized: &Side<'_>, obj
                     cpu.memory.map_zeroes(start, BUFFER_SIZE);
                     cpu.gpr[n] = start;
                 }
-                let item = Item { at: (start, start), size: BUFFER_SIZE, class, width, shape: Shape::Array };
+                let item = VariedItem { at: (start, start), size: BUFFER_SIZE, class, width, shape: ItemShape::Array };
                 if matches!(class, TypeClass::Signed | TypeClass::Unsigned | TypeClass::Float) && width <= 8 {
-                    vary::vary_item(dice, &item, &mut rc, &mut oc, Data::Fresh, Counts::Any);
+                    vary::vary_item(dice, &item, &mut rc, &mut oc, Data::Fresh, TripCounts::Any);
                     items.push(item);
                 }
                 buffers.push(Region { start, end: start + BUFFER_SIZE, id: BUFFERS + k as u32 });
@@ -72,5 +78,5 @@ pub fn generate(dice: &mut Dice, reference: &Side<'_>, optimized: &Side<'_>, obj
     }
     inputs::track(&mut rc, objects, |x| x.1, (0, 0), &buffers);
     inputs::track(&mut oc, objects, |x| x.2, (0, 0), &buffers);
-    (Input { reference: rc, optimized: oc, layout, origin: Origin::Generated, number: 0, call: 0 }, items)
+    (Input { reference: rc, optimized: oc, layout, origin: InputOrigin::Generated, number: 0, call: 0 }, items)
 }

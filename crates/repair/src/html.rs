@@ -1,12 +1,12 @@
 //! A page to look at: the disassembly with every source variable per PC, before and after.
 
-use crate::debug::{Coverage, DebugInfo};
+use crate::debug::{ImageInfo, LocationCoverage};
 use crate::flow::Graph;
 use crate::report::Report;
 use html_escape::encode_double_quoted_attribute as escape;
 use iced_x86::{Formatter, IntelFormatter};
 use std::fmt::Write as _;
-use trueline_machine::emulate::Code;
+use trueline_machine::emulate::DecodedCode;
 use trueline_machine::image::{Image, ImageError};
 
 const STYLE: &str = "body{font:14px/1.4 system-ui,sans-serif;margin:2em;color:#222}table{border-collapse:collapse;margin:1em 0}\
@@ -15,9 +15,9 @@ td,th{padding:2px 10px;border-bottom:1px solid #eee;text-align:left;vertical-ali
 
 /// The page for a repaired file.
 pub fn page(old: &Image, new: &[u8], report: &Report) -> Result<String, ImageError> {
-    let (before, image) = (DebugInfo::read(old)?, Image::parse(&old.path, new.to_vec())?);
-    let after = DebugInfo::read(&image)?;
-    let code = Code::new(old);
+    let (before, image) = (ImageInfo::read(old)?, Image::parse(&old.path, new.to_vec())?);
+    let after = ImageInfo::read(&image)?;
+    let code = DecodedCode::new(old);
     let mut out = format!(
         "<!doctype html><meta charset=utf-8><title>{0}</title><style>{STYLE}</style><h1>{0}</h1>",
         escape(&old.path.display().to_string())
@@ -51,11 +51,11 @@ pub fn page(old: &Image, new: &[u8], report: &Report) -> Result<String, ImageErr
             formatter.format(instruction, &mut text);
             let _ = write!(out, "<tr><td><code>{pc:x}</code><td><code>{}</code><td>{}", escape(&text), before.line_at(*pc));
             for (v, w) in was.variables.iter().zip(&is.variables) {
-                let class = |c: Coverage| match c {
-                    Coverage::OutOfScope => ("", "·"),
-                    Coverage::Missing => ("missing", "optimized out"),
-                    Coverage::Constant => ("constant", "constant"),
-                    Coverage::Computed => ("", "computed"),
+                let class = |c: LocationCoverage| match c {
+                    LocationCoverage::OutOfScope => ("", "·"),
+                    LocationCoverage::Missing => ("missing", "optimized out"),
+                    LocationCoverage::Constant => ("constant", "constant"),
+                    LocationCoverage::Computed => ("", "computed"),
                 };
                 let (c, t) = class(v.coverage(*pc));
                 let _ = write!(out, "<td class={c:?}>{t}");

@@ -3,9 +3,9 @@
 
 use crate::debug::TypeClass;
 use crate::generate;
-use crate::observe::Side;
+use crate::observe::BuildSide;
 use crate::snapshot::Snapshot;
-use crate::vary::{self, Counts, Data, Dice, Item, parameters, scramble};
+use crate::vary::{self, Data, InputDice, TripCounts, VariedItem, parameters, scramble};
 use crate::wild::{self, Freedom, Start};
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::cpu::{Cpu, Region, Tracker};
@@ -36,7 +36,7 @@ pub struct Input {
     /// Which layout it runs in.
     pub layout: usize,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: InputOrigin,
     /// Which of the inputs of its layout it is: those of the same number have the same parameters and data.
     pub number: u64,
     /// Which call of the program's own it comes from.
@@ -45,7 +45,7 @@ pub struct Input {
 
 /// Where an input came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum InputOrigin {
     /// The program's own run.
     Program,
     /// The program's own run with other data and parameters.
@@ -83,7 +83,7 @@ pub fn shared(reference: &Image, optimized: &Image) -> Vec<Shared> {
 }
 
 /// Both builds of a function, the reference first.
-pub type Builds<'a> = (Side<'a>, Side<'a>);
+pub type Builds<'a> = (BuildSide<'a>, BuildSide<'a>);
 
 /// The builds that run in a layout: objects have their parts elsewhere in the second one.
 pub fn placed<'s, 'a>(builds: &'s Builds<'a>, elsewhere: Option<&'s Builds<'a>>, layout: usize) -> &'s Builds<'a> {
@@ -109,7 +109,7 @@ pub fn make(
             reference: r.cpu.clone(),
             optimized: o.cpu.clone(),
             layout: *layout,
-            origin: Origin::Program,
+            origin: InputOrigin::Program,
             number: LATER * call as u64,
             call,
         };
@@ -128,9 +128,9 @@ pub fn make(
         for n in 0..usual + FEW.len() as u64 * u64::from(variations > 0) {
             let mut dice = own.dice(seed, n);
             let (origin, counts) = match n.checked_sub(usual) {
-                Some(few) => (Origin::Wild, Counts::Few(FEW[few as usize])),
-                None if n % 2 == 1 => (Origin::Varied, Counts::Whole),
-                None => (Origin::Varied, Counts::Any),
+                Some(few) => (InputOrigin::Wild, TripCounts::Few(FEW[few as usize])),
+                None if n % 2 == 1 => (InputOrigin::Varied, TripCounts::Whole),
+                None => (InputOrigin::Varied, TripCounts::Any),
             };
             let mut input = Input { origin, number: n + 1, ..own.clone() };
             input.salt(seed);
@@ -149,7 +149,7 @@ pub fn make(
             let (reference, optimized) = placed(builds, elsewhere, layout);
             let objects = shared(reference.image, optimized.image);
             for n in 0..=variations {
-                let mut dice = Dice(seed ^ n << 8 ^ (layout as u64) << 32);
+                let mut dice = InputDice(seed ^ n << 8 ^ (layout as u64) << 32);
                 let (input, items) = generate::generate(&mut dice, reference, optimized, &objects, layout);
                 if n == 0 {
                     bases.push((input.clone(), items));
@@ -167,7 +167,7 @@ pub fn make(
 }
 
 /// Inputs with any numbers where that does no harm, the layouts in turn.
-fn any_numbers(builds: &Builds<'_>, elsewhere: Option<&Builds<'_>>, bases: &[(Input, Vec<Item>)], seed: u64) -> Vec<Input> {
+fn any_numbers(builds: &Builds<'_>, elsewhere: Option<&Builds<'_>>, bases: &[(Input, Vec<VariedItem>)], seed: u64) -> Vec<Input> {
     let Some((own, items)) = bases.first() else { return Vec::new() };
     let (reference, optimized) = placed(builds, elsewhere, own.layout);
     let start = Start { reference, optimized, machines: (own.reference.clone(), own.optimized.clone()) };
@@ -177,7 +177,7 @@ fn any_numbers(builds: &Builds<'_>, elsewhere: Option<&Builds<'_>>, bases: &[(In
         let number = FIRST_WILD + turn;
         let (reference, optimized) = placed(builds, elsewhere, own.layout);
         let mut dice = own.dice(seed, number);
-        let mut input = Input { origin: Origin::Wild, number, ..own.clone() };
+        let mut input = Input { origin: InputOrigin::Wild, number, ..own.clone() };
         input.salt(seed);
         freedom.apply(&mut dice, optimized, items, &mut input.reference, &mut input.optimized, turn);
         scramble(&mut dice, optimized, &mut input.optimized);
@@ -185,7 +185,7 @@ fn any_numbers(builds: &Builds<'_>, elsewhere: Option<&Builds<'_>>, bases: &[(In
         let again = [Some(input.clone()).filter(|_| turn < 2 * QUIET), Some(own.clone()).filter(|_| turn < QUIET)];
         for (n, mut quiet) in again.into_iter().enumerate().filter_map(|(n, q)| Some((n as u64, q?))) {
             quiet.number = FIRST_WILD * (2 + n) + turn;
-            quiet.origin = Origin::Wild;
+            quiet.origin = InputOrigin::Wild;
             let (rc, oc) = (&mut quiet.reference, &mut quiet.optimized);
             wild::settle(&mut dice, reference, items, rc, oc, 4 + 2 * (turn % 2));
             quiet.restart();
@@ -198,8 +198,8 @@ fn any_numbers(builds: &Builds<'_>, elsewhere: Option<&Builds<'_>>, bases: &[(In
 }
 
 impl Input {
-    fn dice(&self, seed: u64, number: u64) -> Dice {
-        Dice(seed ^ number << 8 ^ (self.layout as u64) << 32)
+    fn dice(&self, seed: u64, number: u64) -> InputDice {
+        InputDice(seed ^ number << 8 ^ (self.layout as u64) << 32)
     }
 
     /// Gives what is allocated in this run distances of its own.
@@ -227,7 +227,7 @@ fn mappings(reference: &Snapshot, optimized: &Snapshot) -> (Vec<Region>, Vec<Reg
 }
 
 /// The shared objects that hold numbers, at their addresses in both builds.
-pub fn items(side: &Side<'_>, objects: &[Shared], bias: (u64, u64)) -> Vec<Item> {
+pub fn items(side: &BuildSide<'_>, objects: &[Shared], bias: (u64, u64)) -> Vec<VariedItem> {
     let ty = |name: &str| side.info.globals.iter().find(|g| g.name == name).map(|g| g.ty);
     let placed =
         objects.iter().filter_map(|(name, r, o, size)| vary::item((r.wrapping_add(bias.0), o.wrapping_add(bias.1)), *size, &ty(name)?));

@@ -1,14 +1,14 @@
 //! Decides, for one function, what each variable's location should be at each PC, and why.
 
-use crate::debug::{Coverage, FrameBase, TypeClass, Variable};
+use crate::debug::{FrameBase, LocationCoverage, PlacedVariable, TypeClass};
 use crate::evaluate;
 use crate::fit::{self, Preference};
 use crate::flow::Graph;
 use crate::prove;
 use crate::relation::Relation;
-use crate::rewrite::{Content, Edit, EditRange};
+use crate::rewrite::{Edit, EditRange, RangeContent};
 use crate::spread::{self, Direction, Facts, Reversibility};
-use crate::study::{Evidence, Study};
+use crate::study::{RunEvidence, Study};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -148,7 +148,7 @@ pub fn cut_points(study: &Study<'_>) -> BTreeSet<u64> {
 }
 
 /// True when a variable can be repaired at all.
-pub fn repairable(variable: &Variable) -> bool {
+pub fn repairable(variable: &PlacedVariable) -> bool {
     variable.ty.class != TypeClass::Other && matches!(variable.ty.size, 1 | 2 | 4 | 8)
 }
 
@@ -161,7 +161,7 @@ pub fn mend(study: &Study<'_>, stages: Stages, given: Option<&Given>) -> Vec<Men
     let mut all = Vec::new();
     for (n, variable) in study.optimized.function.variables.iter().enumerate() {
         let Some(slot) = study.slot(variable).filter(|_| repairable(variable)) else { continue };
-        let evidence: BTreeMap<u64, Evidence> = study
+        let evidence: BTreeMap<u64, RunEvidence> = study
             .optimized
             .graph
             .instructions
@@ -177,8 +177,8 @@ pub fn mend(study: &Study<'_>, stages: Stages, given: Option<&Given>) -> Vec<Men
 fn mend_variable(
     study: &Study<'_>,
     n: usize,
-    variable: &Variable,
-    evidence: &BTreeMap<u64, Evidence>,
+    variable: &PlacedVariable,
+    evidence: &BTreeMap<u64, RunEvidence>,
     cuts: &BTreeSet<u64>,
     stages: Stages,
     given: Option<&Given>,
@@ -277,7 +277,7 @@ fn mend_variable(
 }
 
 /// The lane that most targets have: where stores change nothing others look the same.
-fn usual_lane(evidence: &Evidence) -> Option<usize> {
+fn usual_lane(evidence: &RunEvidence) -> Option<usize> {
     let mut votes: BTreeMap<Option<usize>, usize> = BTreeMap::new();
     for (_, target) in &evidence.targets {
         *votes.entry(target.lane).or_insert(0) += 1;
@@ -286,9 +286,9 @@ fn usual_lane(evidence: &Evidence) -> Option<usize> {
 }
 
 /// Judges what the compiler wrote at a PC.
-fn verdict(study: &Study<'_>, variable: &Variable, pc: u64, evidence: &Evidence) -> Verdict {
+fn verdict(study: &Study<'_>, variable: &PlacedVariable, pc: u64, evidence: &RunEvidence) -> Verdict {
     let coverage = variable.coverage(pc);
-    if matches!(coverage, Coverage::OutOfScope | Coverage::Missing) || evidence.targets.is_empty() {
+    if matches!(coverage, LocationCoverage::OutOfScope | LocationCoverage::Missing) || evidence.targets.is_empty() {
         return Verdict::Unknown;
     }
     let location = variable.locations.iter().find(|l| pc >= l.low && pc < l.high);
@@ -318,11 +318,11 @@ fn verdict(study: &Study<'_>, variable: &Variable, pc: u64, evidence: &Evidence)
 }
 
 /// True when a choice may be written over what is there.
-pub fn admitted(variable: &Variable, pc: u64, choice: &Choice, verdict: Verdict, trust: Trust) -> bool {
+pub fn admitted(variable: &PlacedVariable, pc: u64, choice: &Choice, verdict: Verdict, trust: Trust) -> bool {
     match variable.coverage(pc) {
-        Coverage::OutOfScope => false,
+        LocationCoverage::OutOfScope => false,
         _ if choice.label != Label::Proved && trust != Trust::Validated => false,
-        Coverage::Missing => true,
+        LocationCoverage::Missing => true,
         // What is right stays.
         _ => verdict == Verdict::Wrong,
     }
@@ -340,7 +340,7 @@ pub fn edit(study: &Study<'_>, mended: &Mended, trust: Trust) -> Option<Edit> {
         }
         let next = study.optimized.graph.instructions.get(pc).map_or(*pc + 1, iced_x86::Instruction::next_ip);
         let high = mended.end(&study.optimized.graph, *pc, &choice.relation);
-        let content = Content::New(choice.relation.clone(), variable.ty.size);
+        let content = RangeContent::New(choice.relation.clone(), variable.ty.size);
         match new.last_mut() {
             Some((last, until)) if last.high == *pc && last.content == content => (last.high, *until) = (high, next),
             _ => new.push((EditRange { low: *pc, high, content }, next)),
@@ -350,9 +350,9 @@ pub fn edit(study: &Study<'_>, mended: &Mended, trust: Trust) -> Option<Edit> {
         return None;
     }
     let mut ranges: Vec<EditRange> = new.iter().map(|(range, _)| range.clone()).collect();
-    let old: Vec<(u64, u64, Content)> = match variable.constant {
-        Some(c) => variable.scope.iter().map(|(l, h)| (*l, *h, Content::Constant(c))).collect(),
-        None => variable.locations.iter().map(|l| (l.low, l.high, Content::Old(l.expression.clone()))).collect(),
+    let old: Vec<(u64, u64, RangeContent)> = match variable.constant {
+        Some(c) => variable.scope.iter().map(|(l, h)| (*l, *h, RangeContent::Constant(c))).collect(),
+        None => variable.locations.iter().map(|l| (l.low, l.high, RangeContent::Old(l.expression.clone()))).collect(),
     };
     for (low, high, content) in old {
         let mut at = low;

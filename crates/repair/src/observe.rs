@@ -4,14 +4,14 @@
 //! loop instances; the optimized run becomes *instants* (a PC with the readable state and where in its
 //! loops it is). What both have in common is the fingerprint of shared memory.
 
-use crate::debug::{DebugInfo, FrameBase, Function, TypeClass, frame_offset};
+use crate::debug::{ConcreteFunction, FrameBase, ImageInfo, TypeClass, frame_offset};
 use crate::flow::Graph;
-use crate::relation::State;
+use crate::relation::MachineState;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use trueline_machine::algebra::RSP;
 use trueline_machine::cpu::{Cpu, Tracker};
-use trueline_machine::emulate::{self, Code, POISON, Stop};
+use trueline_machine::emulate::{self, DecodedCode, EmulatorStop, POISON};
 use trueline_machine::image::Image;
 
 /// Instructions after which a run is cut off: a second or so of emulation.
@@ -27,33 +27,33 @@ const FRAME_WORDS: usize = 40;
 pub type Place = (u64, u64);
 
 /// One build of the function.
-pub struct Side<'a> {
+pub struct BuildSide<'a> {
     /// The file.
     pub image: &'a Image,
     /// Its debug information.
-    pub info: &'a DebugInfo,
+    pub info: &'a ImageInfo,
     /// The function in it.
-    pub function: &'a Function,
+    pub function: &'a ConcreteFunction,
     /// Its code.
-    pub code: Code<'a>,
+    pub code: DecodedCode<'a>,
     /// Its control flow.
     pub graph: Graph,
 }
 
-impl<'a> Side<'a> {
+impl<'a> BuildSide<'a> {
     /// Reads one build.
-    pub fn new(image: &'a Image, info: &'a DebugInfo, function: &'a Function) -> Self {
-        let code = Code::new(image);
+    pub fn new(image: &'a Image, info: &'a ImageInfo, function: &'a ConcreteFunction) -> Self {
+        let code = DecodedCode::new(image);
         let graph = Graph::build(&code, function);
         Self { image, info, function, code, graph }
     }
 
     /// The same build of an object with its parts elsewhere; its code is where it was.
-    pub fn placed<'b>(&self, image: &'b Image) -> Side<'b>
+    pub fn placed<'b>(&self, image: &'b Image) -> BuildSide<'b>
     where
         'a: 'b,
     {
-        Side::new(image, self.info, self.function)
+        BuildSide::new(image, self.info, self.function)
     }
 
     /// The source points of the function: where control comes to a line from another one, before any of its effects.
@@ -114,7 +114,7 @@ pub struct Slot {
 }
 
 /// The variables of the reference build that can be read.
-pub fn slots(info: &DebugInfo, names: &[String]) -> Vec<Slot> {
+pub fn slots(info: &ImageInfo, names: &[String]) -> Vec<Slot> {
     let mut found = Vec::new();
     for function in info.functions.iter().filter(|f| names.contains(&f.name)) {
         for variable in
@@ -135,7 +135,7 @@ pub fn slots(info: &DebugInfo, names: &[String]) -> Vec<Slot> {
 
 /// A statement stop of the reference run.
 #[derive(Clone, Debug)]
-pub struct Moment {
+pub struct SourceMoment {
     /// Fingerprint of shared memory.
     pub state: u64,
     /// Source line.
@@ -172,11 +172,11 @@ pub struct Instance {
 #[derive(Clone, Debug)]
 pub struct ReferenceRun {
     /// Moments in order.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<SourceMoment>,
     /// Loop instances in order of entry.
     pub instances: Vec<Instance>,
     /// How it ended.
-    pub stop: Stop,
+    pub stop: EmulatorStop,
     /// Pointers as the optimized build would hold them: region and offset of each pointer value seen.
     pub final_state: u64,
 }
@@ -224,19 +224,24 @@ impl<'a> LoopWatch<'a> {
 }
 
 /// Runs the reference build.
-pub fn run_reference(side: &Side<'_>, slots: &[Slot], mut cpu: Cpu) -> ReferenceRun {
+pub fn run_reference(side: &BuildSide<'_>, slots: &[Slot], mut cpu: Cpu) -> ReferenceRun {
     let points = side.source_points();
     let mut stops = side.graph.stops(side.info);
     stops.extend(points.iter().map(|(pc, place)| (*pc, place.1)));
     let starts: BTreeMap<u64, (u64, usize)> =
         side.info.functions.iter().enumerate().flat_map(|(n, f)| f.ranges.iter().map(move |(l, h)| (*l, (*h, n)))).collect();
     let function_at = |pc: u64| starts.range(..=pc).next_back().filter(|(_, (high, _))| pc < *high).map(|(_, (_, n))| *n);
-    let mut moments: Vec<Moment> = Vec::new();
+    let mut moments: Vec<SourceMoment> = Vec::new();
     let mut watch = LoopWatch::new(&side.graph);
     // (function, canonical frame address) by depth.
     let mut frames: Vec<(Option<usize>, u64)> = Vec::new();
     if emulate::enter(&mut cpu).is_err() {
-        return ReferenceRun { moments, instances: Vec::new(), stop: Stop::Failed("the stack is not mapped".to_owned()), final_state: 0 };
+        return ReferenceRun {
+            moments,
+            instances: Vec::new(),
+            stop: EmulatorStop::Failed("the stack is not mapped".to_owned()),
+            final_state: 0,
+        };
     }
     let mut observe = |instant: emulate::Instant<'_>| {
         let cpu = instant.cpu;
@@ -259,7 +264,7 @@ pub fn run_reference(side: &Side<'_>, slots: &[Slot], mut cpu: Cpu) -> Reference
                 })
                 .collect();
             let arrival = !side.function.contains(instant.pc) || points.contains_key(&instant.pc);
-            moments.push(Moment { state: cpu.tracker.state, line: *line, arrival, values });
+            moments.push(SourceMoment { state: cpu.tracker.state, line: *line, arrival, values });
         }
         if moments.len() >= MOMENT_LIMIT { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -270,11 +275,11 @@ pub fn run_reference(side: &Side<'_>, slots: &[Slot], mut cpu: Cpu) -> Reference
 
 /// One visit of a PC in the optimized run.
 #[derive(Clone, Debug)]
-pub struct Instant {
+pub struct MachineInstant {
     /// The PC.
     pub pc: u64,
     /// What a debugger can read.
-    pub machine: State,
+    pub machine: MachineState,
     /// Fingerprints since the last loop head (or the start), the current one last.
     pub states: Vec<u64>,
     /// Innermost loop instance and iteration.
@@ -287,11 +292,11 @@ pub struct Instant {
 #[derive(Clone, Debug)]
 pub struct OptimizedRun {
     /// Sampled instants.
-    pub instants: Vec<Instant>,
+    pub instants: Vec<MachineInstant>,
     /// Loop instances in order of entry.
     pub instances: Vec<Instance>,
     /// How it ended.
-    pub stop: Stop,
+    pub stop: EmulatorStop,
     /// Fingerprint at the end.
     pub final_state: u64,
     /// Visits by PC.
@@ -331,11 +336,11 @@ impl Leftovers {
 }
 
 /// Runs the optimized build: once to count, once to sample.
-pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
+pub fn run_optimized(side: &BuildSide<'_>, mut start: Cpu) -> OptimizedRun {
     let failed = |reason: String| OptimizedRun {
         instants: Vec::new(),
         instances: Vec::new(),
-        stop: Stop::Failed(reason),
+        stop: EmulatorStop::Failed(reason),
         final_state: 0,
         visits: BTreeMap::new(),
     };
@@ -350,7 +355,7 @@ pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
         }
         ControlFlow::Continue(())
     });
-    if let Stop::Failed(reason) = first {
+    if let EmulatorStop::Failed(reason) = first {
         return failed(reason);
     }
     let final_state = cpu.tracker.state;
@@ -386,9 +391,9 @@ pub fn run_optimized(side: &Side<'_>, mut start: Cpu) -> OptimizedRun {
             let low = cpu.gpr[RSP as usize].wrapping_sub(128);
             let words = ((cfa.wrapping_sub(low) / 8) as usize).min(FRAME_WORDS);
             let frame = (1..=words).map_while(|n| cpu.memory.read(cfa.wrapping_sub(8 * n as u64), 8).ok().map(|w| w as u64)).collect();
-            let machine = State { gpr: cpu.gpr, xmm: cpu.xmm, bias: cpu.bias, cfa, frame, leftover: leftovers.bits() };
+            let machine = MachineState { gpr: cpu.gpr, xmm: cpu.xmm, bias: cpu.bias, cfa, frame, leftover: leftovers.bits() };
             let place = watch.active.last().map(|(_, instance)| (*instance, watch.instances[*instance].arrivals.len() - 1));
-            instants.push(Instant { pc, machine, states: states.clone(), place, entered: watch.instances.len() });
+            instants.push(MachineInstant { pc, machine, states: states.clone(), place, entered: watch.instances.len() });
         }
         ControlFlow::Continue(())
     });

@@ -1,6 +1,6 @@
 //! The reference build: the same source at -O0, with compiler and flags as the DWARF names them.
 
-use crate::debug::DebugInfo;
+use crate::debug::ImageInfo;
 use std::path::{Path, PathBuf};
 use trueline_machine::image::{Image, ImageError, ImageKind};
 use trueline_toolchain::{Compiler, Limits, ToolError, find_compiler};
@@ -64,7 +64,7 @@ pub fn build_reference(
     flags: &[String],
     dir: &Path,
 ) -> Result<(PathBuf, String), ReferenceError> {
-    let info = DebugInfo::read(image)?;
+    let info = ImageInfo::read(image)?;
     let units: Vec<_> = info.units.iter().filter(|u| !u.name.is_empty() && !u.producer.starts_with("GNU AS")).collect();
     let producer = units.first().map(|u| u.producer.clone()).unwrap_or_default();
     let compiler = match cc {

@@ -48,7 +48,7 @@ pub enum Relation {
 
 /// The readable state at one instant.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct MachineState {
     /// General registers.
     pub gpr: [u64; 16],
     /// Vector registers.
@@ -64,7 +64,7 @@ pub struct State {
     pub leftover: u32,
 }
 
-impl State {
+impl MachineState {
     /// True when a register, by its bit, holds what means something.
     fn means(&self, bit: u8) -> bool {
         self.leftover & 1 << bit == 0
@@ -101,7 +101,7 @@ impl Affine {
     }
 
     /// The value in a state; `None` when the division has a remainder or something is out of reach.
-    pub fn evaluate(&self, state: &State) -> Option<i128> {
+    pub fn evaluate(&self, state: &MachineState) -> Option<i128> {
         let mut sum = i128::from(self.constant);
         for (source, factor) in &self.terms {
             sum = sum.checked_add(state.value(*source)?.checked_mul(i128::from(*factor))?)?;
@@ -148,7 +148,7 @@ impl Relation {
     }
 
     /// The variable's `size` bytes in a state.
-    pub fn evaluate(&self, state: &State, size: u64) -> Option<u64> {
+    pub fn evaluate(&self, state: &MachineState, size: u64) -> Option<u64> {
         let bits = match self {
             Self::Affine(a) => a.evaluate(state)? as u64,
             Self::Vector(n) => Some(state.xmm[*n as usize] as u64).filter(|_| state.means(16 + n))?,

@@ -1,11 +1,11 @@
 //! The whole repair: read, run, relate, decide, write.
 
-use crate::debug::{DebugInfo, Function, TypeClass};
+use crate::debug::{ConcreteFunction, ImageInfo, TypeClass};
 use crate::given::{self, ProofFile};
 use crate::inputs;
 use crate::mend::{self, Stages, Trust};
 use crate::note;
-use crate::observe::Side;
+use crate::observe::BuildSide;
 use crate::prove;
 use crate::report::{self, FunctionReport, Report};
 use crate::rewrite::{self, Edit, RewriteError};
@@ -80,7 +80,7 @@ pub enum Proofs {
 }
 
 /// What came out.
-pub struct Outcome {
+pub struct RepairOutcome {
     /// The new file.
     pub bytes: Vec<u8>,
     /// What was done.
@@ -119,10 +119,10 @@ pub enum RepairError {
 type Snapshots = BTreeMap<u64, Vec<Snapshot>>;
 
 /// Repairs a file in memory. `progress` is told of each finished function.
-pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> Result<Outcome, RepairError> {
+pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> Result<RepairOutcome, RepairError> {
     let optimized = Image::open(&request.binary)?;
     let reference = Image::open(&request.reference)?;
-    let (info, reference_info) = (DebugInfo::read(&optimized)?, DebugInfo::read(&reference)?);
+    let (info, reference_info) = (ImageInfo::read(&optimized)?, ImageInfo::read(&reference)?);
     let given = match &request.proof_file {
         None => None,
         Some(path) => {
@@ -132,12 +132,12 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
         }
     };
     for name in &request.functions {
-        if !info.functions.iter().any(|f| f.name == *name) {
+        if !info.functions.iter().any(|f| f.is_called(name)) {
             return Err(RepairError::NoFunction { binary: request.binary.clone(), function: name.clone() });
         }
     }
-    let wanted = |f: &&Function| request.functions.is_empty() || request.functions.contains(&f.name);
-    let pairs: Vec<(&Function, Result<&Function, String>)> =
+    let wanted = |f: &&ConcreteFunction| request.functions.is_empty() || request.functions.iter().any(|name| f.is_called(name));
+    let pairs: Vec<(&ConcreteFunction, Result<&ConcreteFunction, String>)> =
         info.functions.iter().filter(wanted).map(|f| (f, counterpart(&optimized, (&info, f), &reference_info))).collect();
     let (own, failure) = take_snapshots(request, &optimized, &reference, &pairs);
     let second = reference.elsewhere().zip(optimized.elsewhere());
@@ -167,19 +167,23 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
     }
     let bytes = note::attach(rewrite::rewrite(&optimized, &edits)?, optimized.kind, &report);
     report.size_after = bytes.len() as u64;
-    Ok(Outcome { bytes, report, edits })
+    Ok(RepairOutcome { bytes, report, edits })
 }
 
 /// The function of the reference build that a function of the optimized one was made from: of the same name, declared on the same
 /// line of a unit of the same name. A clone that the compiler made with other parameters has none.
-fn counterpart<'r>(image: &Image, (info, f): (&DebugInfo, &Function), reference: &'r DebugInfo) -> Result<&'r Function, String> {
+fn counterpart<'r>(
+    image: &Image,
+    (info, f): (&ImageInfo, &ConcreteFunction),
+    reference: &'r ImageInfo,
+) -> Result<&'r ConcreteFunction, String> {
     let clone = image.symbols.iter().find(|s| s.function && s.address == f.entry() && CLONES.iter().any(|c| s.name.contains(c)));
     if let Some(clone) = clone {
         return Err(format!("it is the clone {} with other parameters", clone.name));
     }
-    let unit = |info: &DebugInfo, f: &Function| info.units.get(f.unit).map(|u| u.name.rsplit('/').next().unwrap_or("").to_owned());
-    let named: Vec<&Function> = reference.functions.iter().filter(|r| r.name == f.name).collect();
-    let same = |r: &&&Function| r.line == f.line && unit(reference, r) == unit(info, f);
+    let unit = |info: &ImageInfo, f: &ConcreteFunction| info.units.get(f.unit).map(|u| u.name.rsplit('/').next().unwrap_or("").to_owned());
+    let named: Vec<&ConcreteFunction> = reference.functions.iter().filter(|r| r.name == f.name).collect();
+    let same = |r: &&&ConcreteFunction| r.line == f.line && unit(reference, r) == unit(info, f);
     match (named.as_slice(), named.iter().filter(same).collect::<Vec<_>>().as_slice()) {
         ([], _) => Err("the reference build has no such function".to_owned()),
         ([one], _) => Ok(*one),
@@ -214,7 +218,7 @@ fn thread_seconds() -> f64 {
 /// Stack of the thread that works on one function.
 const STACK: usize = 64 << 20;
 
-fn unrepaired(function: &Function, reason: String) -> FunctionReport {
+fn unrepaired(function: &ConcreteFunction, reason: String) -> FunctionReport {
     FunctionReport { name: function.name.clone(), address: function.entry(), reason: Some(reason), ..FunctionReport::default() }
 }
 
@@ -223,7 +227,7 @@ fn take_snapshots(
     request: &Request,
     optimized: &Image,
     reference: &Image,
-    pairs: &[(&Function, Result<&Function, String>)],
+    pairs: &[(&ConcreteFunction, Result<&ConcreteFunction, String>)],
 ) -> (Vec<(Snapshots, Snapshots)>, Option<String>) {
     let runs = |image: &Image| image.kind != ImageKind::Relocatable && snapshot::elf_entry(image).0 != 0;
     let ours: Vec<u64> = pairs.iter().filter(|p| p.1.is_ok()).map(|p| p.0.entry()).collect();
@@ -243,7 +247,7 @@ fn take_snapshots(
     (found, None)
 }
 
-type SideParts<'a> = (&'a Image, &'a DebugInfo, &'a Function);
+type SideParts<'a> = (&'a Image, &'a ImageInfo, &'a ConcreteFunction);
 
 fn repair_function(
     request: &Request,
@@ -253,8 +257,8 @@ fn repair_function(
     given: Option<&ProofFile>,
     solver: Option<&mut Solver>,
 ) -> (FunctionReport, Vec<Edit>) {
-    let r = Side::new(reference.0, reference.1, reference.2);
-    let o = Side::new(optimized.0, optimized.1, optimized.2);
+    let r = BuildSide::new(reference.0, reference.1, reference.2);
+    let o = BuildSide::new(optimized.0, optimized.1, optimized.2);
     let mut pairs = Vec::new();
     for (layout, (theirs, ours)) in own.iter().enumerate() {
         let (Some(a), Some(b)) = (theirs.get(&reference.2.entry()), ours.get(&optimized.2.entry())) else { continue };
@@ -303,7 +307,7 @@ fn repair_function(
 
 /// Snapshots of the same call in both builds. The optimized build may have inlined some calls, so that the n-th call of one is
 /// not the n-th of the other: those with the same numbers as arguments are taken for the same, in order.
-fn same_calls<'s>(optimized: &Side<'_>, theirs: &'s [Snapshot], ours: &'s [Snapshot]) -> Vec<(&'s Snapshot, &'s Snapshot)> {
+fn same_calls<'s>(optimized: &BuildSide<'_>, theirs: &'s [Snapshot], ours: &'s [Snapshot]) -> Vec<(&'s Snapshot, &'s Snapshot)> {
     let parameters = vary::parameters(optimized);
     let numbers = |s: &Snapshot| -> Vec<u64> {
         let plain = parameters.iter().filter(|(ty, _)| ty.class != TypeClass::Pointer);

@@ -1,6 +1,6 @@
 //! What was done, per function, counted as the paper's Tables II and III count it, and the sidecar.
 
-use crate::debug::{Coverage, Variable};
+use crate::debug::{LocationCoverage, PlacedVariable};
 use crate::mend::{self, Label, Mended, Stage, Trust, Verdict};
 use crate::study::Study;
 use serde::Serialize;
@@ -125,17 +125,17 @@ pub fn count(study: &Study<'_>, mended: &[Mended], trust: Trust) -> FunctionRepo
     let (mut missing_possible, mut constant_possible) = (BTreeSet::new(), BTreeSet::new());
     let mut variables: BTreeSet<(String, u64)> = BTreeSet::new();
     for variable in &function.variables {
-        let known = |pc: &&u64| matches!(variable.coverage(**pc), Coverage::Constant | Coverage::Computed);
+        let known = |pc: &&u64| matches!(variable.coverage(**pc), LocationCoverage::Constant | LocationCoverage::Computed);
         report.original += instructions.keys().filter(known).count();
     }
     for m in mended {
         let variable = &function.variables[m.variable];
         for (pc, verdict) in &m.verdicts {
             match variable.coverage(*pc) {
-                Coverage::Missing => {
+                LocationCoverage::Missing => {
                     missing_possible.insert(*pc);
                 }
-                Coverage::Constant if *verdict == Verdict::Wrong => {
+                LocationCoverage::Constant if *verdict == Verdict::Wrong => {
                     constant_possible.insert(*pc);
                 }
                 _ => {}
@@ -149,7 +149,7 @@ pub fn count(study: &Study<'_>, mended: &[Mended], trust: Trust) -> FunctionRepo
             report.wrong_after += usize::from(choice.is_none() && *verdict == Verdict::Wrong);
             let before = variable.coverage(*pc);
             let Some(choice) = choice else {
-                if before == Coverage::Missing || *verdict == Verdict::Wrong {
+                if before == LocationCoverage::Missing || *verdict == Verdict::Wrong {
                     let left = match (m.choices.contains_key(pc), m.blank.contains(pc)) {
                         (true, _) => &mut report.withheld,
                         (_, true) => &mut report.no_moment,
@@ -160,11 +160,11 @@ pub fn count(study: &Study<'_>, mended: &[Mended], trust: Trust) -> FunctionRepo
                 continue;
             };
             match before {
-                Coverage::Missing => {
+                LocationCoverage::Missing => {
                     report.missing += 1;
                     missing_pcs.insert(*pc);
                 }
-                Coverage::Constant if !choice.relation.is_constant() => {
+                LocationCoverage::Constant if !choice.relation.is_constant() => {
                     report.constant += 1;
                     constant_pcs.insert(*pc);
                 }
@@ -190,11 +190,11 @@ pub fn count(study: &Study<'_>, mended: &[Mended], trust: Trust) -> FunctionRepo
     report
 }
 
-fn push(list: &mut Vec<NewLocation>, variable: &Variable, low: u64, high: u64, before: Coverage, choice: &mend::Choice) {
+fn push(list: &mut Vec<NewLocation>, variable: &PlacedVariable, low: u64, high: u64, before: LocationCoverage, choice: &mend::Choice) {
     let before = match before {
-        Coverage::Missing | Coverage::OutOfScope => "missing",
-        Coverage::Constant => "constant",
-        Coverage::Computed => "computed",
+        LocationCoverage::Missing | LocationCoverage::OutOfScope => "missing",
+        LocationCoverage::Constant => "constant",
+        LocationCoverage::Computed => "computed",
     };
     let new = NewLocation {
         low,

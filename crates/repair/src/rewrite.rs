@@ -4,7 +4,6 @@
 //! another location. Indices that no longer hold (`.debug_aranges`, `.debug_names`, `.gdb_index`) are
 //! emptied, which debuggers take as "not there". Nothing is written to disk here.
 
-use crate::debug::{self, Slice};
 use crate::description;
 use crate::elf::Elf;
 use crate::relation::Relation;
@@ -18,7 +17,7 @@ const OUTSIDE: usize = 1 << 20;
 
 /// What to write for a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum RangeContent {
     /// A relation for a variable of this many bytes.
     New(Relation, u64),
     /// An expression the compiler wrote.
@@ -35,7 +34,7 @@ pub struct EditRange {
     /// One past the last.
     pub high: u64,
     /// What holds there.
-    pub content: Content,
+    pub content: RangeContent,
 }
 
 /// The whole new location list of one variable.
@@ -96,7 +95,7 @@ impl RelocateWriter for Sink {
 /// Applies edits and returns the new file.
 pub fn rewrite<'b>(image: &'b Image, edits: &'b [Edit]) -> Result<Vec<u8>, RewriteError> {
     let by_die: HashMap<usize, &'b Edit> = edits.iter().map(|e| (e.die, e)).collect();
-    let dwarf: debug::Dwarf<'b> = debug::load(image);
+    let dwarf: gimli::Dwarf<Slice<'b>> = sections(image)?;
     let outside: Vec<(u64, &String)> = image.outside.iter().map(|(a, n)| (*a, n)).collect();
     let place = |address: u64| -> Address {
         if image.kind != ImageKind::Relocatable || !(OBJECT_BASE..=u64::MAX - 16).contains(&address) {
@@ -147,6 +146,12 @@ pub fn rewrite<'b>(image: &'b Image, edits: &'b [Edit]) -> Result<Vec<u8>, Rewri
     assemble(image, &sections, &outside)
 }
 
+/// The sections that are carried over.
+fn sections(image: &Image) -> gimli::Result<gimli::Dwarf<Slice<'_>>> {
+    gimli::Dwarf::load(|id| Ok(Slice::new(image.section(id.name()).map_or(&[][..], |s| &s.data), LittleEndian)))
+}
+
+type Slice<'a> = gimli::EndianSlice<'a, LittleEndian>;
 type ConvertUnit<'a, 'b> = write::ConvertUnit<'a, Slice<'b>>;
 type ConvertEntry<'a, 'b> = write::ConvertUnitEntry<'a, Slice<'b>>;
 
@@ -205,14 +210,14 @@ fn apply<'a, 'b>(
     let mut list = Vec::new();
     for range in edit.ranges.iter().filter(|r| r.high > r.low) {
         let data = match &range.content {
-            Content::New(relation, size) => description::describe(relation, *size, near).expression(*size, place),
-            Content::Constant(value) => {
+            RangeContent::New(relation, size) => description::describe(relation, *size, near).expression(*size, place),
+            RangeContent::Constant(value) => {
                 let mut e = write::Expression::new();
                 e.op_consts(*value);
                 e.op(gimli::DW_OP_stack_value);
                 e
             }
-            Content::Old(bytes) => {
+            RangeContent::Old(bytes) => {
                 let expression = gimli::Expression(gimli::EndianSlice::new(bytes.as_slice(), LittleEndian));
                 unit.convert_expression(entry.read_unit, expression, &convert_address)?
             }

@@ -34,7 +34,7 @@ pub type Facts = BTreeMap<u64, BTreeSet<Relation>>;
 
 /// What an instruction does to relations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum RelationEffect {
     /// It writes these general registers and vector registers, and maybe the frame.
     Writes {
         /// The general registers, by their numbers.
@@ -56,7 +56,7 @@ pub enum Effect {
 }
 
 /// The effect of an instruction.
-pub fn effect(instruction: &Instruction) -> Effect {
+pub fn effect(instruction: &Instruction) -> RelationEffect {
     if let Some(shift) = shift(instruction) {
         return shift;
     }
@@ -83,14 +83,14 @@ pub fn effect(instruction: &Instruction) -> Effect {
         xmm = u16::MAX;
         frame = true;
     }
-    Effect::Writes { gpr, xmm, frame }
+    RelationEffect::Writes { gpr, xmm, frame }
 }
 
 fn writes(access: OpAccess) -> bool {
     matches!(access, OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite)
 }
 
-fn shift(i: &Instruction) -> Option<Effect> {
+fn shift(i: &Instruction) -> Option<RelationEffect> {
     let register = (i.op0_kind() == OpKind::Register).then(|| gpr_slice(i.op0_register())).flatten()?;
     let (n, _, width) = register;
     if width < 32 || n == trueline_machine::algebra::RSP {
@@ -106,23 +106,23 @@ fn shift(i: &Instruction) -> Option<Effect> {
     let plain = |register: Register| gpr_slice(register).filter(|(m, low, w)| *m != n && *low == 0 && *w == width).map(|(m, ..)| m);
     let sign = if i.mnemonic() == Mnemonic::Sub { -1 } else { 1 };
     match i.mnemonic() {
-        Mnemonic::Inc => Some(Effect::Shift { register: n, other: None, constant: 1 }),
-        Mnemonic::Dec => Some(Effect::Shift { register: n, other: None, constant: -1 }),
+        Mnemonic::Inc => Some(RelationEffect::Shift { register: n, other: None, constant: 1 }),
+        Mnemonic::Dec => Some(RelationEffect::Shift { register: n, other: None, constant: -1 }),
         Mnemonic::Add | Mnemonic::Sub => {
             if let Some(k) = immediate(1) {
-                return Some(Effect::Shift { register: n, other: None, constant: sign * k });
+                return Some(RelationEffect::Shift { register: n, other: None, constant: sign * k });
             }
             let other = (i.op1_kind() == OpKind::Register).then(|| plain(i.op1_register())).flatten()?;
-            Some(Effect::Shift { register: n, other: Some((other, sign)), constant: 0 })
+            Some(RelationEffect::Shift { register: n, other: Some((other, sign)), constant: 0 })
         }
         Mnemonic::Lea => {
             let base = gpr_slice(i.memory_base())?.0;
             let index = i.memory_index();
             if base == n && index == Register::None {
-                return Some(Effect::Shift { register: n, other: None, constant: i.memory_displacement64() as i64 });
+                return Some(RelationEffect::Shift { register: n, other: None, constant: i.memory_displacement64() as i64 });
             }
             let other = gpr_slice(index).map(|x| x.0).filter(|m| *m != n)?;
-            (base == n).then_some(Effect::Shift {
+            (base == n).then_some(RelationEffect::Shift {
                 register: n,
                 other: Some((other, i64::from(i.memory_index_scale()))),
                 constant: i.memory_displacement64() as i64,
@@ -133,9 +133,9 @@ fn shift(i: &Instruction) -> Option<Effect> {
 }
 
 /// Carries one relation across an instruction; `None` when it is killed.
-pub fn carry(relation: &Relation, effect: &Effect, direction: Direction, reversibility: Reversibility) -> Option<Relation> {
+pub fn carry(relation: &Relation, effect: &RelationEffect, direction: Direction, reversibility: Reversibility) -> Option<Relation> {
     match effect {
-        Effect::Writes { gpr, xmm, frame } => match relation {
+        RelationEffect::Writes { gpr, xmm, frame } => match relation {
             Relation::Vector(n) => (xmm >> n & 1 == 0).then(|| relation.clone()),
             Relation::Affine(a) => {
                 let killed = (0..16).any(|n| gpr >> n & 1 == 1 && a.mentions(n)) || (*frame && a.reads_frame());
@@ -143,7 +143,7 @@ pub fn carry(relation: &Relation, effect: &Effect, direction: Direction, reversi
             }
             Relation::Bits(_) => Some(relation.clone()),
         },
-        Effect::Shift { register, other, constant } => {
+        RelationEffect::Shift { register, other, constant } => {
             let Relation::Affine(a) = relation else { return Some(relation.clone()) };
             if !a.mentions(*register) {
                 return Some(relation.clone());
@@ -181,7 +181,7 @@ fn add_term(affine: &mut Affine, source: Source, factor: i64) -> Option<()> {
 
 /// Spreads the facts at `cuts` (one set per cut PC) to a fixed point.
 pub fn spread(graph: &Graph, cuts: &Facts, direction: Direction, reversibility: Reversibility) -> Facts {
-    let effects: BTreeMap<u64, Effect> = graph.instructions.iter().map(|(pc, i)| (*pc, effect(i))).collect();
+    let effects: BTreeMap<u64, RelationEffect> = graph.instructions.iter().map(|(pc, i)| (*pc, effect(i))).collect();
     let empty = Vec::new();
     // A missing entry is the top element: everything.
     let mut facts: Facts = cuts.clone();

@@ -1,15 +1,15 @@
 //! Everything observed of one function: pairs of runs on several inputs and layouts, aligned, and what
 //! they say of a variable at a PC.
 
-use crate::align::{self, Alignment, Window};
-use crate::debug::{TypeClass, Variable};
-use crate::fit::{Sample, Target};
-use crate::inputs::{self, Builds, Input, Origin};
-use crate::observe::{self, Instant, Key, OptimizedRun, ReferenceRun, Side, Slot};
+use crate::align::{self, Alignment, MomentWindow};
+use crate::debug::{PlacedVariable, TypeClass};
+use crate::fit::{FitTarget, Sample};
+use crate::inputs::{self, Builds, Input, InputOrigin};
+use crate::observe::{self, BuildSide, Key, MachineInstant, OptimizedRun, ReferenceRun, Slot};
 use crate::relation::Relation;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use trueline_machine::cpu::Tracker;
-use trueline_machine::emulate::Stop;
+use trueline_machine::emulate::EmulatorStop;
 
 /// Moments that are looked back on for where a pointer came from.
 const BACK: usize = 64;
@@ -30,7 +30,7 @@ pub struct Pair {
     /// The number of its address-space layout.
     pub layout: usize,
     /// Where its input came from.
-    pub origin: Origin,
+    pub origin: InputOrigin,
     /// Which input it is.
     pub number: u64,
     /// Which call of the program's own it comes from.
@@ -42,9 +42,9 @@ pub struct Pair {
 /// All runs of one function.
 pub struct Study<'a> {
     /// The build at -O0, with its debug information.
-    pub reference: Side<'a>,
+    pub reference: BuildSide<'a>,
     /// The optimized build, with its debug information.
-    pub optimized: Side<'a>,
+    pub optimized: BuildSide<'a>,
     /// Variables of the reference build.
     pub slots: Vec<Slot>,
     /// Pairs of runs that agree.
@@ -52,16 +52,16 @@ pub struct Study<'a> {
     /// Why other pairs were dropped.
     pub rejected: Vec<String>,
     /// Windows by pair and instant.
-    windows: Vec<Vec<Window>>,
+    windows: Vec<Vec<MomentWindow>>,
     by_pc: BTreeMap<u64, Vec<(usize, usize)>>,
     index: HashMap<Key, usize>,
 }
 
 /// What the runs say of a variable at a PC.
 #[derive(Clone, Debug, Default)]
-pub struct Evidence {
+pub struct RunEvidence {
     /// Pair and instant with the values allowed there.
-    pub targets: Vec<((usize, usize), Target)>,
+    pub targets: Vec<((usize, usize), FitTarget)>,
     /// Instants that stand for no moment of the source at this line, or for moments at which the
     /// variable was not initialised: nothing may be claimed there.
     pub unknown: usize,
@@ -83,22 +83,23 @@ impl<'a> Study<'a> {
             let optimized_memory = input.optimized.tracker.clone();
             let (r, o) = inputs::placed(&builds, elsewhere, input.layout);
             let source = observe::run_reference(r, &slots, input.reference);
-            if let Stop::Failed(reason) = &source.stop {
+            if let EmulatorStop::Failed(reason) = &source.stop {
                 rejected.push(format!("the reference build: {reason}"));
                 continue;
             }
             let machine = observe::run_optimized(o, input.optimized);
-            if let Stop::Failed(reason) = &machine.stop {
+            if let EmulatorStop::Failed(reason) = &machine.stop {
                 rejected.push(format!("the optimized build: {reason}"));
                 continue;
             }
-            if input.origin == Origin::Wild && (source.stop != Stop::Returned || machine.stop != Stop::Returned) {
+            if input.origin == InputOrigin::Wild && (source.stop != EmulatorStop::Returned || machine.stop != EmulatorStop::Returned) {
                 continue;
             }
-            if input.origin == Origin::Wild && source.final_state != machine.final_state {
+            if input.origin == InputOrigin::Wild && source.final_state != machine.final_state {
                 continue;
             }
-            if source.stop == Stop::Returned && machine.stop == Stop::Returned && source.final_state != machine.final_state {
+            if source.stop == EmulatorStop::Returned && machine.stop == EmulatorStop::Returned && source.final_state != machine.final_state
+            {
                 rejected.push(
                     "the two builds end with different memory: the source is not the binary's, or the compiler mistranslated it".to_owned(),
                 );
@@ -140,19 +141,19 @@ impl<'a> Study<'a> {
     }
 
     /// The reference slot of a variable of the optimized build.
-    pub fn slot(&self, variable: &Variable) -> Option<usize> {
+    pub fn slot(&self, variable: &PlacedVariable) -> Option<usize> {
         let key = Key { function: variable.function.clone(), name: variable.name.clone(), line: variable.line };
         let n = *self.index.get(&key)?;
         (self.slots[n].size == variable.ty.size && self.slots[n].class == variable.ty.class).then_some(n)
     }
 
     /// The instant behind an evidence entry.
-    pub fn instant(&self, (pair, instant): (usize, usize)) -> &Instant {
+    pub fn instant(&self, (pair, instant): (usize, usize)) -> &MachineInstant {
         &self.pairs[pair].machine.instants[instant]
     }
 
     /// The window behind an evidence entry.
-    pub fn window(&self, (pair, instant): (usize, usize)) -> &Window {
+    pub fn window(&self, (pair, instant): (usize, usize)) -> &MomentWindow {
         &self.windows[pair][instant]
     }
 
@@ -167,8 +168,8 @@ impl<'a> Study<'a> {
     }
 
     /// What the runs say of slot `slot` at a PC.
-    pub fn evidence(&self, pc: u64, slot: usize) -> Evidence {
-        let mut evidence = Evidence::default();
+    pub fn evidence(&self, pc: u64, slot: usize) -> RunEvidence {
+        let mut evidence = RunEvidence::default();
         for at in self.instants(pc) {
             let window = self.window(*at);
             if window.moments.is_empty() {
@@ -200,7 +201,7 @@ impl<'a> Study<'a> {
             // Away from the line only what does not change is known.
             let vague = window.lines == align::Lines::Any && (blank || allowed.len() > 1);
             match ends.filter(|_| !vague) {
-                Some((first, last)) => evidence.targets.push((*at, Target { first, last, allowed, seen, lane: window.lane })),
+                Some((first, last)) => evidence.targets.push((*at, FitTarget { first, last, allowed, seen, lane: window.lane })),
                 None => evidence.unknown += 1,
             }
         }
@@ -208,8 +209,8 @@ impl<'a> Study<'a> {
     }
 
     /// What a slot holds at the source moment of each arrival at a loop head, lines aside.
-    pub fn head_evidence(&self, pc: u64, slot: usize) -> Evidence {
-        let mut evidence = Evidence::default();
+    pub fn head_evidence(&self, pc: u64, slot: usize) -> RunEvidence {
+        let mut evidence = RunEvidence::default();
         for at in self.instants(pc) {
             let (pair, instant) = (&self.pairs[at.0], self.instant(*at));
             let tie = instant.place.and_then(|(n, i)| pair.alignment.ties[n].map(|t| (t, i)));
@@ -217,7 +218,9 @@ impl<'a> Study<'a> {
             let bits = moment.and_then(|k| self.translate(pair, slot, pair.source.moments.get(k)?.values[slot]?, k));
             match bits {
                 Some(bits) => {
-                    evidence.targets.push((*at, Target { first: bits, last: bits, allowed: vec![bits], seen: vec![bits], lane: Some(0) }));
+                    evidence
+                        .targets
+                        .push((*at, FitTarget { first: bits, last: bits, allowed: vec![bits], seen: vec![bits], lane: Some(0) }));
                 }
                 None => evidence.unknown += 1,
             }
@@ -229,22 +232,22 @@ impl<'a> Study<'a> {
     }
 
     /// True when more than one input came here, or there is but one: a number that only one input shows may be that input's.
-    pub fn is_supported(&self, evidence: &Evidence) -> bool {
+    pub fn is_supported(&self, evidence: &RunEvidence) -> bool {
         let numbers = |pairs: &mut dyn Iterator<Item = &Pair>| pairs.map(|p| p.number).collect::<BTreeSet<_>>().len();
         numbers(&mut evidence.targets.iter().map(|(at, _)| &self.pairs[at.0])) > 1 || numbers(&mut self.pairs.iter()) < 2
     }
 
     /// True when a number that is always the same may be believed: several calls of the program's own came here, or inputs that were
     /// made up on purpose. What one call had throughout is that call's.
-    pub fn is_common(&self, evidence: &Evidence) -> bool {
+    pub fn is_common(&self, evidence: &RunEvidence) -> bool {
         let calls: BTreeSet<usize> = evidence.targets.iter().map(|(at, _)| self.pairs[at.0].call).collect();
-        calls.len() > 1 || evidence.targets.iter().all(|(at, _)| self.pairs[at.0].origin == Origin::Generated)
+        calls.len() > 1 || evidence.targets.iter().all(|(at, _)| self.pairs[at.0].origin == InputOrigin::Generated)
     }
 
     /// True when a relation may be written without a proof. A constant may not: what was the same in every run made is no relation, and a
     /// rare path may change it. A copy of something needs to have followed it at least once, a sum or a quotient more often than luck
     /// explains, on several inputs.
-    pub fn is_well_supported(&self, evidence: &Evidence, relation: &Relation) -> bool {
+    pub fn is_well_supported(&self, evidence: &RunEvidence, relation: &Relation) -> bool {
         let values: BTreeSet<u64> = evidence.targets.iter().map(|(_, t)| t.first).collect();
         let copy = match relation {
             other if other.is_constant() => return false,
@@ -256,7 +259,7 @@ impl<'a> Study<'a> {
     }
 
     /// The samples that a relation is fitted to.
-    pub fn samples<'s>(&'s self, evidence: &'s Evidence) -> Vec<Sample<'s>> {
+    pub fn samples<'s>(&'s self, evidence: &'s RunEvidence) -> Vec<Sample<'s>> {
         evidence.targets.iter().map(|(at, target)| Sample { state: &self.instant(*at).machine, target }).collect()
     }
 

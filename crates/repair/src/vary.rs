@@ -1,8 +1,8 @@
 //! Other data, other parameters, other contents of registers for a function that is about to be entered, the same in
 //! both builds.
 
-use crate::debug::{Type, TypeClass, Variable, VariableKind};
-use crate::observe::Side;
+use crate::debug::{PlacedVariable, TypeClass, VariableKind, VariableType};
+use crate::observe::BuildSide;
 use trueline_machine::algebra::RSP;
 use trueline_machine::cpu::{Cpu, Memory};
 
@@ -14,9 +14,9 @@ pub const TURNS: u64 = 8;
 const ANY: i128 = 1 << 20;
 
 /// A small generator whose stream never changes.
-pub struct Dice(pub u64);
+pub struct InputDice(pub u64);
 
-impl Dice {
+impl InputDice {
     /// The next number of the sequence.
     pub fn throw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -34,7 +34,7 @@ impl Dice {
 
 /// A stretch of memory that both builds have, with elements of a known class.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct VariedItem {
     /// Its address in the reference build, and in the optimized one.
     pub at: (u64, u64),
     /// How many bytes it takes.
@@ -44,12 +44,12 @@ pub struct Item {
     /// Bytes of an element.
     pub width: u64,
     /// Whether it is an array or one number.
-    pub shape: Shape,
+    pub shape: ItemShape,
 }
 
 /// How many elements an item has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum ItemShape {
     /// Many numbers side by side.
     Array,
     /// One number by itself.
@@ -67,14 +67,14 @@ pub enum Data {
     /// The same with every second element zero: nothing is added, nothing is done, stores change nothing.
     Sparse(u64),
     /// Arrays rise or fall from one end to the other: the extreme of every part stands at its end, where loops leave a rest or begin with one.
-    Sorted(Order),
+    Sorted(ArrayOrder),
     /// Everything is new, and harmless.
     Fresh,
 }
 
 /// What becomes of numbers that may be how often something is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counts {
+pub enum TripCounts {
     /// Anything up to what it was.
     Any,
     /// The same without a rest, where loops are unrolled.
@@ -83,9 +83,9 @@ pub enum Counts {
     Few(u64),
 }
 
-impl Counts {
+impl TripCounts {
     /// At least one and at most `old`, which is; where few are asked for a large signed one may also be none or less than that.
-    fn shrink(self, dice: &mut Dice, old: u64, class: TypeClass) -> u64 {
+    fn shrink(self, dice: &mut InputDice, old: u64, class: TypeClass) -> u64 {
         match self {
             Self::Any => 1 + dice.below(old),
             Self::Whole => {
@@ -100,7 +100,7 @@ impl Counts {
 
 /// Which way an array goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ArrayOrder {
     /// The largest element is the last one.
     Rising,
     /// It is the first one.
@@ -117,20 +117,20 @@ impl Data {
 }
 
 /// The item of a variable or a buffer; `None` when its elements are no numbers.
-pub fn item(at: (u64, u64), size: u64, ty: &Type) -> Option<Item> {
+pub fn item(at: (u64, u64), size: u64, ty: &VariableType) -> Option<VariedItem> {
     let (class, width, shape) = match (ty.class, ty.element) {
-        (TypeClass::Other, Some((class, width))) => (class, width, Shape::Array),
-        (class, _) => (class, ty.size, Shape::Scalar),
+        (TypeClass::Other, Some((class, width))) => (class, width, ItemShape::Array),
+        (class, _) => (class, ty.size, ItemShape::Scalar),
     };
     let numbers = matches!(class, TypeClass::Signed | TypeClass::Unsigned | TypeClass::Float);
-    (numbers && matches!(width, 1 | 2 | 4 | 8)).then_some(Item { at, size, class, width, shape })
+    (numbers && matches!(width, 1 | 2 | 4 | 8)).then_some(VariedItem { at, size, class, width, shape })
 }
 
 /// A value of a class, made to be harmless: small, positive, rarely equal.
-pub fn some_value(dice: &mut Dice, class: TypeClass, width: u64) -> u128 {
+pub fn some_value(dice: &mut InputDice, class: TypeClass, width: u64) -> u128 {
     match class {
         TypeClass::Float => {
-            let sign = |dice: &mut Dice| if dice.below(2) == 0 { 1.0 } else { -1.0 };
+            let sign = |dice: &mut InputDice| if dice.below(2) == 0 { 1.0 } else { -1.0 };
             let value = 0.25 + dice.below(4096) as f64 / 64.0 * sign(dice);
             float(value, width)
         }
@@ -143,8 +143,8 @@ fn float(value: f64, width: u64) -> u128 {
 }
 
 /// Puts new contents into an item of both builds.
-pub fn vary_item(dice: &mut Dice, item: &Item, rc: &mut Cpu, oc: &mut Cpu, data: Data, counts: Counts) {
-    let Item { class, width, .. } = *item;
+pub fn vary_item(dice: &mut InputDice, item: &VariedItem, rc: &mut Cpu, oc: &mut Cpu, data: Data, counts: TripCounts) {
+    let VariedItem { class, width, .. } = *item;
     let count = (item.size / width).min(MAX_ELEMENTS);
     let Some(old) = rc.memory.bytes(item.at.0, count * width) else { return };
     let at = |n: u64| {
@@ -156,24 +156,24 @@ pub fn vary_item(dice: &mut Dice, item: &Item, rc: &mut Cpu, oc: &mut Cpu, data:
     let mut values: Vec<u128> = Vec::with_capacity(count as usize);
     for n in 0..count {
         values.push(match (class, item.shape, data) {
-            (_, Shape::Array, Data::Sparse(_)) if dice.below(2) == 0 => 0,
-            (_, Shape::Array, Data::Sorted(order)) => {
-                let n = if order == Order::Rising { n } else { count - 1 - n };
+            (_, ItemShape::Array, Data::Sparse(_)) if dice.below(2) == 0 => 0,
+            (_, ItemShape::Array, Data::Sorted(order)) => {
+                let n = if order == ArrayOrder::Rising { n } else { count - 1 - n };
                 rising(dice, n, count, class, width)
             }
             (TypeClass::Float, ..) | (.., Data::Fresh) => some_value(dice, class, width),
-            (_, Shape::Array, Data::Wild(_) | Data::Sparse(_)) => (i128::from(dice.below(2 * ANY as u64)) - ANY) as u128,
+            (_, ItemShape::Array, Data::Wild(_) | Data::Sparse(_)) => (i128::from(dice.below(2 * ANY as u64)) - ANY) as u128,
             // A small number may be a distance or a factor, a large one may be how often something is done.
-            (_, Shape::Scalar, Data::Wild(_) | Data::Sparse(_) | Data::Sorted(_)) if at(n) <= SMALL => {
+            (_, ItemShape::Scalar, Data::Wild(_) | Data::Sparse(_) | Data::Sorted(_)) if at(n) <= SMALL => {
                 1 + u128::from(dice.below(SMALL as u64))
             }
             // Integers may be indices: permute an array, shrink a scalar, never leave the range.
-            (_, Shape::Array, Data::Permuted) => pool[dice.below(pool.len() as u64) as usize],
-            (_, Shape::Scalar, _) if at(n) > 1 && at(n) < 1 << (8 * width - 1) => u128::from(counts.shrink(dice, at(n) as u64, class)),
-            (_, Shape::Scalar, _) => at(n),
+            (_, ItemShape::Array, Data::Permuted) => pool[dice.below(pool.len() as u64) as usize],
+            (_, ItemShape::Scalar, _) if at(n) > 1 && at(n) < 1 << (8 * width - 1) => u128::from(counts.shrink(dice, at(n) as u64, class)),
+            (_, ItemShape::Scalar, _) => at(n),
         });
     }
-    if let (Some(turn), Shape::Array) = (data.turn(), item.shape) {
+    if let (Some(turn), ItemShape::Array) = (data.turn(), item.shape) {
         plant(dice, &mut values, class, width, turn);
     }
     let new: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes().into_iter().take(width as usize)).collect();
@@ -182,7 +182,7 @@ pub fn vary_item(dice: &mut Dice, item: &Item, rc: &mut Cpu, oc: &mut Cpu, data:
 }
 
 /// One of `count` numbers that rise with `n`, the distances between them not all alike.
-fn rising(dice: &mut Dice, n: u64, count: u64, class: TypeClass, width: u64) -> u128 {
+fn rising(dice: &mut InputDice, n: u64, count: u64, class: TypeClass, width: u64) -> u128 {
     let step = (2 * ANY as u64 / count.max(1)).max(2);
     let value = i128::from(n * step + dice.below(step / 2 + 1)) - ANY;
     match class {
@@ -193,7 +193,7 @@ fn rising(dice: &mut Dice, n: u64, count: u64, class: TypeClass, width: u64) -> 
 }
 
 /// Gives some elements of an item, in both builds, the contents that they have in another memory of the reference build: `odds` of eight.
-pub fn mix_item(dice: &mut Dice, item: &Item, later: &Memory, rc: &mut Cpu, oc: &mut Cpu, odds: u64) {
+pub fn mix_item(dice: &mut InputDice, item: &VariedItem, later: &Memory, rc: &mut Cpu, oc: &mut Cpu, odds: u64) {
     let size = item.size.min(MAX_ELEMENTS * item.width);
     let (Some(old), Some(new)) = (rc.memory.bytes(item.at.0, size), later.bytes(item.at.0, size)) else { return };
     if old == new {
@@ -213,7 +213,7 @@ pub fn mix_item(dice: &mut Dice, item: &Item, later: &Memory, rc: &mut Cpu, oc: 
 const SMALL: u128 = 8;
 
 /// The largest and the smallest number of every eighth of an array, at indices that leave what it is their turn to leave.
-fn plant(dice: &mut Dice, values: &mut [u128], class: TypeClass, width: u64, turn: u64) {
+fn plant(dice: &mut InputDice, values: &mut [u128], class: TypeClass, width: u64, turn: u64) {
     let count = values.len() as u64;
     let part = count.div_ceil(8).max(TURNS);
     for start in (0..count).step_by(part as usize) {
@@ -235,7 +235,7 @@ fn plant(dice: &mut Dice, values: &mut [u128], class: TypeClass, width: u64, tur
 
 /// The values that a varied array is drawn from: those up to a quarter, a half, three quarters or all of the range, so that its largest
 /// and its sum differ from input to input.
-fn pool(dice: &mut Dice, values: impl Iterator<Item = u128>, width: u64) -> Vec<u128> {
+fn pool(dice: &mut InputDice, values: impl Iterator<Item = u128>, width: u64) -> Vec<u128> {
     let shift = 128 - 8 * width;
     let mut pool: Vec<u128> = values.collect();
     pool.sort_unstable_by_key(|v| (*v << shift) as i128);
@@ -245,7 +245,7 @@ fn pool(dice: &mut Dice, values: impl Iterator<Item = u128>, width: u64) -> Vec<
 }
 
 /// Parameters in registers, by the System V convention: type and where it is.
-pub fn parameters(side: &Side<'_>) -> Vec<(Type, Result<usize, usize>)> {
+pub fn parameters(side: &BuildSide<'_>) -> Vec<(VariableType, Result<usize, usize>)> {
     const INTEGER: [usize; 6] = [7, 6, 2, 1, 8, 9];
     let (mut integers, mut vectors) = (0, 0);
     let mut found = Vec::new();
@@ -265,13 +265,13 @@ pub fn parameters(side: &Side<'_>) -> Vec<(Type, Result<usize, usize>)> {
     found
 }
 
-fn own_parameters<'s>(side: &'s Side<'_>) -> impl Iterator<Item = &'s Variable> {
+fn own_parameters<'s>(side: &'s BuildSide<'_>) -> impl Iterator<Item = &'s PlacedVariable> {
     let function = side.function;
     function.variables.iter().filter(|v| v.kind == VariableKind::Parameter && !v.inlined && v.function == function.name)
 }
 
 /// Gives parameters other values. Counts shrink; with wild data small ones become any small number.
-pub fn vary_parameters(dice: &mut Dice, side: &Side<'_>, rc: &mut Cpu, oc: &mut Cpu, data: Data, counts: Counts) {
+pub fn vary_parameters(dice: &mut InputDice, side: &BuildSide<'_>, rc: &mut Cpu, oc: &mut Cpu, data: Data, counts: TripCounts) {
     for (ty, place) in parameters(side) {
         match place {
             Err(n) => {
@@ -294,7 +294,7 @@ pub fn vary_parameters(dice: &mut Dice, side: &Side<'_>, rc: &mut Cpu, oc: &mut 
 
 /// Gives other contents to every register that the function is not called with: what its caller happened to keep there must not
 /// look like a relation.
-pub fn scramble(dice: &mut Dice, side: &Side<'_>, cpu: &mut Cpu) {
+pub fn scramble(dice: &mut InputDice, side: &BuildSide<'_>, cpu: &mut Cpu) {
     let places = parameters(side);
     // Parameters of classes that we do not know may be anywhere.
     let sure = places.len() == own_parameters(side).count();

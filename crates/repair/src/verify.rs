@@ -5,8 +5,8 @@
 //! no lifter, no alignment. The corresponding moment is defined by memory alone: the moments at which the
 //! -O0 process had the same global memory (and, where it has any, the same line).
 
-use crate::debug::{DebugInfo, FrameBase, Function, TypeClass, Variable, frame_offset};
-use crate::evaluate::{self, Reader};
+use crate::debug::{ConcreteFunction, FrameBase, ImageInfo, PlacedVariable, TypeClass, frame_offset};
+use crate::evaluate::{self, StateReader};
 use crate::flow::Graph;
 use crate::mend::repairable;
 use crate::relation::truncate;
@@ -15,7 +15,7 @@ use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpA
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
-use trueline_machine::emulate::Code;
+use trueline_machine::emulate::DecodedCode;
 use trueline_machine::image::Image;
 use trueline_machine::inferior::{Event, Inferior};
 use trueline_toolchain::{Confinement, Job, Limits};
@@ -71,7 +71,7 @@ struct Live<'a> {
     factory: InstructionInfoFactory,
 }
 
-impl Reader for Live<'_> {
+impl StateReader for Live<'_> {
     fn register(&self, number: u16) -> Option<u64> {
         if (17..33).contains(&number) {
             let lane = self.inferior.sse().ok()?[usize::from(number) - 17];
@@ -277,7 +277,7 @@ impl<'a> Live<'a> {
     }
 
     /// False while an -O0 variable has not been written: what it shows is garbage.
-    fn defined(&self, function: &Function, variable: &Variable) -> bool {
+    fn defined(&self, function: &ConcreteFunction, variable: &PlacedVariable) -> bool {
         let base = match function.frame_base {
             FrameBase::Cfa => self.cfa,
             _ => self.cfa.wrapping_sub(16),
@@ -285,7 +285,7 @@ impl<'a> Live<'a> {
         frame_offset(variable).is_none_or(|o| self.touched.contains(&base.wrapping_add(o as u64)))
     }
 
-    fn show(&self, function: &Function, variable: &Variable, pc: u64) -> Option<u64> {
+    fn show(&self, function: &ConcreteFunction, variable: &PlacedVariable, pc: u64) -> Option<u64> {
         let base = match function.frame_base {
             FrameBase::Cfa => self.cfa,
             FrameBase::FramePointer => self.gpr(5),
@@ -304,7 +304,7 @@ impl<'a> Live<'a> {
 
 type Name = (String, u64);
 
-struct Moment {
+struct CheckedMoment {
     state: u64,
     line: u64,
     values: BTreeMap<Name, u64>,
@@ -320,17 +320,17 @@ pub fn verify(
     args: &[String],
     own: &dyn Fn(u64, &str, u64) -> bool,
 ) -> Result<Verification, String> {
-    let (ri, oi) = (DebugInfo::read(reference).map_err(|e| e.to_string())?, DebugInfo::read(repaired).map_err(|e| e.to_string())?);
-    let find = |i: &DebugInfo| i.functions.iter().find(|f| f.name == function).cloned().ok_or_else(|| format!("no function {function}"));
+    let (ri, oi) = (ImageInfo::read(reference).map_err(|e| e.to_string())?, ImageInfo::read(repaired).map_err(|e| e.to_string())?);
+    let find = |i: &ImageInfo| i.functions.iter().find(|f| f.name == function).cloned().ok_or_else(|| format!("no function {function}"));
     let (rf, of) = (find(&ri)?, find(&oi)?);
     let names: Vec<(String, u64)> = reference
         .data_symbols()
         .filter(|s| repaired.data_symbols().any(|o| o.name == s.name && o.size == s.size))
         .map(|s| (s.name.clone(), s.size))
         .collect();
-    let stops = Graph::build(&Code::new(reference), &rf).stops(&ri);
+    let stops = Graph::build(&DecodedCode::new(reference), &rf).stops(&ri);
     let mut live = Live::launch(reference, rf.entry(), &names, args)?;
-    let mut moments: Vec<Moment> = Vec::new();
+    let mut moments: Vec<CheckedMoment> = Vec::new();
     for _ in 0..STEP_LIMIT * 4 {
         let pc = live.pc();
         if let Some(line) = stops.get(&pc) {
@@ -344,7 +344,7 @@ pub fn verify(
                     .collect(),
                 None => moments.last().map(|m| m.values.clone()).unwrap_or_default(),
             };
-            moments.push(Moment { state: live.state, line: *line, values });
+            moments.push(CheckedMoment { state: live.state, line: *line, values });
         }
         if !live.step()? {
             break;
@@ -398,7 +398,7 @@ pub fn verify(
 /// Judges one value against moments: those at the same line, or all of them where there is none.
 fn judge(
     result: &mut Verification,
-    moments: &[Moment],
+    moments: &[CheckedMoment],
     among: &mut dyn Iterator<Item = usize>,
     pc: u64,
     line: u64,

@@ -1,12 +1,12 @@
 //! Walks of the symbolic machine from one cut point to the next, over all paths at once.
 
-use crate::debug::{Convention, DebugInfo, TypeClass, VariableKind};
+use crate::debug::{Convention, ImageInfo, TypeClass, VariableKind};
 use crate::flow::Graph;
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::algebra::{Machine, Place, RSP};
-use trueline_machine::emulate::{self, Code};
+use trueline_machine::emulate::{self, DecodedCode};
 use trueline_machine::library;
-use trueline_machine::lift::{self, Flow};
+use trueline_machine::lift::{self, CodeFlow};
 use trueline_machine::symbolic::call::{Argument, Effect, Site};
 use trueline_machine::symbolic::{Symbolic, unwritten};
 use trueline_machine::term::Terms;
@@ -39,8 +39,8 @@ struct Callee {
 }
 
 /// The code that walks may enter.
-pub struct Ground<'a> {
-    code: &'a Code<'a>,
+pub struct CodeGround<'a> {
+    code: &'a DecodedCode<'a>,
     ranks: Ranks,
     cuts: BTreeSet<u64>,
     /// Functions of the image without loops, by entry: their calls are followed.
@@ -51,9 +51,9 @@ pub struct Ground<'a> {
     functions: BTreeMap<u64, Callee>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> CodeGround<'a> {
     /// The ground of a function: cut at its entry and its loop heads.
-    pub fn new(code: &'a Code<'a>, graph: &Graph, info: &DebugInfo, entry: u64) -> Self {
+    pub fn new(code: &'a DecodedCode<'a>, graph: &Graph, info: &ImageInfo, entry: u64) -> Self {
         let (mut callees, mut units) = (BTreeMap::new(), BTreeSet::new());
         let mut work: Vec<(u64, usize)> = graph.calls.iter().map(|pc| (*pc, 0)).collect();
         while let Some((pc, depth)) = work.pop() {
@@ -105,7 +105,7 @@ impl<'a> Ground<'a> {
 
 /// What tells a function of the program from all others in both builds: two units may have one of the same name each, and what is
 /// imported may be called so too.
-fn identity(info: &DebugInfo, function: &crate::debug::Function) -> String {
+fn identity(info: &ImageInfo, function: &crate::debug::ConcreteFunction) -> String {
     let unit = info.units.get(function.unit).map_or("", |u| u.name.rsplit('/').next().unwrap_or(""));
     format!("{} at {unit} {}", function.name, function.line)
 }
@@ -126,7 +126,7 @@ fn stores(format: &[u8]) -> bool {
 
 /// How a function's parameters are passed; `None` when one is passed in memory or in several registers, or when more is passed
 /// than the parameters that have a name.
-fn arguments(function: &crate::debug::Function) -> Option<Vec<Argument>> {
+fn arguments(function: &crate::debug::ConcreteFunction) -> Option<Vec<Argument>> {
     if function.convention != Convention::Plain {
         return None;
     }
@@ -146,7 +146,7 @@ pub type Arrivals = Vec<(Arrival, Symbolic)>;
 /// Walks from `pc` to the next cut points and returns, joining paths wherever they meet, so that the work
 /// is linear in the code. `visit` sees each instruction's address with the machine before it. Machines share `terms`.
 pub fn walk(
-    ground: &Ground<'_>,
+    ground: &CodeGround<'_>,
     terms: &mut Terms,
     start: Symbolic,
     pc: u64,
@@ -156,7 +156,7 @@ pub fn walk(
 }
 
 fn walk_in(
-    ground: &Ground<'_>,
+    ground: &CodeGround<'_>,
     ranks: &Ranks,
     terms: &mut Terms,
     start: Symbolic,
@@ -189,24 +189,24 @@ fn walk_in(
         let next = instruction.next_ip();
         let mut out: Vec<(u64, Symbolic)> = Vec::new();
         match flow {
-            Flow::Next => out.push((next, m)),
+            CodeFlow::Next => out.push((next, m)),
             // A call in place of the return.
-            Flow::Jump(to) if code.outside(to).is_some() || (!ranks.contains_key(&to) && ground.functions.contains_key(&to)) => {
+            CodeFlow::Jump(to) if code.outside(to).is_some() || (!ranks.contains_key(&to) && ground.functions.contains_key(&to)) => {
                 with(terms, &mut m, |m| ground.call(m, Some(to)));
                 arrived.entry(Arrival::Return).or_default().push(m);
             }
-            Flow::Jump(to) => out.push((to, m)),
-            Flow::Call(to) => match call(ground, terms, m, to, depth) {
+            CodeFlow::Jump(to) => out.push((to, m)),
+            CodeFlow::Call(to) => match call(ground, terms, m, to, depth) {
                 Called::Back(m) => out.push((next, *m)),
                 Called::Never => {}
                 Called::Unknown(m) => arrived.entry(Arrival::Lost(pc)).or_default().push(*m),
             },
-            Flow::CallTo(_) => {
+            CodeFlow::CallTo(_) => {
                 with(terms, &mut m, |m| ground.call(m, None));
                 out.push((next, m));
             }
-            Flow::Return => arrived.entry(Arrival::Return).or_default().push(m),
-            Flow::Branch(condition, to) => match terms.value(condition) {
+            CodeFlow::Return => arrived.entry(Arrival::Return).or_default().push(m),
+            CodeFlow::Branch(condition, to) => match terms.value(condition) {
                 Some(0) => out.push((next, m)),
                 Some(_) => out.push((to, m)),
                 None => {
@@ -220,7 +220,7 @@ fn walk_in(
                     out.push((to, m));
                 }
             },
-            Flow::JumpTo(target) => match with(terms, &mut m, |m| m.cases(target)) {
+            CodeFlow::JumpTo(target) => match with(terms, &mut m, |m| m.cases(target)) {
                 Some(cases) => {
                     for (condition, to) in cases {
                         let mut taken = m.clone();
@@ -231,7 +231,7 @@ fn walk_in(
                 None => arrived.entry(Arrival::Lost(pc)).or_default().push(m),
             },
             // No run without undefined behaviour goes on from here.
-            Flow::Stop => {}
+            CodeFlow::Stop => {}
         }
         for (to, m) in out {
             if terms.value(m.condition) == Some(0) {
@@ -267,11 +267,11 @@ enum Called {
 }
 
 /// Follows a call of a function in the image to its return, or takes it as a whole.
-fn call(ground: &Ground<'_>, terms: &mut Terms, mut m: Symbolic, to: u64, depth: usize) -> Called {
+fn call(ground: &CodeGround<'_>, terms: &mut Terms, mut m: Symbolic, to: u64, depth: usize) -> Called {
     let outside = ground.code.outside(to);
     match outside.as_deref().map(library::ending) {
-        Some(library::Ending::Never) => return Called::Never,
-        Some(library::Ending::Strange) => return Called::Unknown(Box::new(m)),
+        Some(library::LibraryEnding::Never) => return Called::Never,
+        Some(library::LibraryEnding::Strange) => return Called::Unknown(Box::new(m)),
         _ => {}
     }
     if let Some(ranks) = ground.callees.get(&to).filter(|_| depth < MAX_DEPTH)
@@ -283,7 +283,7 @@ fn call(ground: &Ground<'_>, terms: &mut Terms, mut m: Symbolic, to: u64, depth:
     Called::Back(Box::new(m))
 }
 
-fn enter(ground: &Ground<'_>, ranks: &Ranks, terms: &mut Terms, mut m: Symbolic, pc: u64, depth: usize) -> Option<Symbolic> {
+fn enter(ground: &CodeGround<'_>, ranks: &Ranks, terms: &mut Terms, mut m: Symbolic, pc: u64, depth: usize) -> Option<Symbolic> {
     let stack = with(terms, &mut m, |m| {
         m.move_stack(-8);
         m.get(Place::Gpr(RSP))

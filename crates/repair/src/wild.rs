@@ -4,11 +4,11 @@
 //! are is tried out, all at once and then by halves, so that one array of indices does not keep the others from being varied.
 
 use crate::debug::TypeClass;
-use crate::observe::{RUN_LIMIT, Side};
-use crate::vary::{self, Counts, Data, Dice, Item, Order, TURNS};
+use crate::observe::{BuildSide, RUN_LIMIT};
+use crate::vary::{self, ArrayOrder, Data, InputDice, TURNS, TripCounts, VariedItem};
 use std::ops::ControlFlow;
 use trueline_machine::cpu::Cpu;
-use trueline_machine::emulate::{self, Stop};
+use trueline_machine::emulate::{self, EmulatorStop};
 
 /// Instructions of both builds that may be spent on finding out, and again on the runs themselves.
 const EFFORT: u64 = 3_000_000;
@@ -27,9 +27,9 @@ pub struct Freedom {
 /// Both builds at the function's entry, tracked.
 pub struct Start<'s> {
     /// The build at -O0, with its debug information.
-    pub reference: &'s Side<'s>,
+    pub reference: &'s BuildSide<'s>,
     /// The optimized build, with its debug information.
-    pub optimized: &'s Side<'s>,
+    pub optimized: &'s BuildSide<'s>,
     /// The machines of both, at the entry.
     pub machines: (Cpu, Cpu),
 }
@@ -43,7 +43,7 @@ fn effort(start: &Start<'_>, (mut rc, mut oc): (Cpu, Cpu), limit: u64) -> Option
             count += 1;
             ControlFlow::Continue(())
         };
-        if emulate::run(&side.code, cpu, side.function.entry(), limit, &mut observe) != Stop::Returned {
+        if emulate::run(&side.code, cpu, side.function.entry(), limit, &mut observe) != EmulatorStop::Returned {
             return None;
         }
     }
@@ -52,7 +52,7 @@ fn effort(start: &Start<'_>, (mut rc, mut oc): (Cpu, Cpu), limit: u64) -> Option
 
 impl Freedom {
     /// Tries out which items may be any number.
-    pub fn find(start: &Start<'_>, items: &[Item], seed: u64) -> Self {
+    pub fn find(start: &Start<'_>, items: &[VariedItem], seed: u64) -> Self {
         let mut freedom = Self { items: vec![false; items.len()], parameters: false, runs: 1 };
         let Some(once) = effort(start, start.machines.clone(), RUN_LIMIT) else { return freedom };
         freedom.runs = (EFFORT / once.max(1)).clamp(2, TURNS);
@@ -68,7 +68,7 @@ impl Freedom {
             let mut tried = Self { items: vec![false; items.len()], ..Self::default() };
             tried.allow(&group);
             let (mut rc, mut oc) = start.machines.clone();
-            tried.apply(&mut Dice(seed), start.optimized, items, &mut rc, &mut oc, 0);
+            tried.apply(&mut InputDice(seed), start.optimized, items, &mut rc, &mut oc, 0);
             for cpu in [&mut rc, &mut oc] {
                 cpu.tracker.restart(&cpu.memory);
             }
@@ -93,11 +93,11 @@ impl Freedom {
     }
 
     /// Puts wild data where it may be, and other data of the same kind elsewhere. Turns differ in kind.
-    pub fn apply(&self, dice: &mut Dice, side: &Side<'_>, items: &[Item], rc: &mut Cpu, oc: &mut Cpu, turn: u64) {
-        let counts = if turn % 2 == 1 { Counts::Whole } else { Counts::Any };
+    pub fn apply(&self, dice: &mut InputDice, side: &BuildSide<'_>, items: &[VariedItem], rc: &mut Cpu, oc: &mut Cpu, turn: u64) {
+        let counts = if turn % 2 == 1 { TripCounts::Whole } else { TripCounts::Any };
         let wild = match turn {
-            2 => Data::Sorted(Order::Rising),
-            4 => Data::Sorted(Order::Falling),
+            2 => Data::Sorted(ArrayOrder::Rising),
+            4 => Data::Sorted(ArrayOrder::Falling),
             _ if turn.is_multiple_of(2) => Data::Wild(turn),
             _ => Data::Sparse(turn),
         };
@@ -112,11 +112,11 @@ impl Freedom {
 
 /// Lets elements hold beforehand what the function will have stored there, `odds` of eight: stores that change nothing are moments like all
 /// others, but memory does not tell them apart, and what was fitted where it did may be wrong there.
-pub fn settle(dice: &mut Dice, side: &Side<'_>, items: &[Item], rc: &mut Cpu, oc: &mut Cpu, odds: u64) {
+pub fn settle(dice: &mut InputDice, side: &BuildSide<'_>, items: &[VariedItem], rc: &mut Cpu, oc: &mut Cpu, odds: u64) {
     let mut later = rc.clone();
     let entered = emulate::enter(&mut later).is_ok();
     let mut observe = |_: emulate::Instant<'_>| ControlFlow::Continue(());
-    if entered && emulate::run(&side.code, &mut later, side.function.entry(), RUN_LIMIT, &mut observe) == Stop::Returned {
+    if entered && emulate::run(&side.code, &mut later, side.function.entry(), RUN_LIMIT, &mut observe) == EmulatorStop::Returned {
         for item in items {
             vary::mix_item(dice, item, &later.memory, rc, oc, odds);
         }

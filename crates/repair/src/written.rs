@@ -1,7 +1,7 @@
 //! Puts a new file in place: written beside its destination, read back and compared, then renamed. There
 //! is never a half-written output.
 
-use crate::debug::DebugInfo;
+use crate::debug::ImageInfo;
 use std::path::{Path, PathBuf};
 use trueline_machine::image::Image;
 
@@ -34,8 +34,8 @@ pub fn verify(old: &Image, bytes: &[u8]) -> Result<(), String> {
             return Err(format!("its section {} is not as it was", section.name));
         }
     }
-    let (a, b) = (DebugInfo::read(old).map_err(|e| e.to_string())?, DebugInfo::read(&new).map_err(|e| e.to_string())?);
-    let shape = |i: &DebugInfo| {
+    let (a, b) = (ImageInfo::read(old).map_err(|e| e.to_string())?, ImageInfo::read(&new).map_err(|e| e.to_string())?);
+    let shape = |i: &ImageInfo| {
         let variables: usize = i.functions.iter().map(|f| f.variables.len()).sum();
         (i.units.len(), i.functions.len(), variables, i.globals.len(), i.rows.len())
     };

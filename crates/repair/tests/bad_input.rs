@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_machine::image::Image;
-use trueline_repair::debug::DebugInfo;
+use trueline_repair::debug::ImageInfo;
 use trueline_repair::mend::Trust;
-use trueline_repair::repair::{Outcome, Proofs, Request, repair};
+use trueline_repair::repair::{Proofs, RepairOutcome, Request, repair};
 use trueline_toolchain::{Limits, Scratch, find_compiler};
 
 const SOURCE: &str = "#include <setjmp.h>
@@ -65,7 +65,7 @@ fn build(scratch: &Scratch, cc: &str, flags: &[&str], name: &str) -> Option<Path
     Some(output)
 }
 
-fn run(binary: &Path, reference: &Path, solver: Option<&str>) -> Outcome {
+fn run(binary: &Path, reference: &Path, solver: Option<&str>) -> RepairOutcome {
     let proofs = if solver.is_some() { Proofs::On } else { Proofs::Off };
     let patience = Duration::from_secs(5);
     let trust = Trust::Validated;
@@ -156,7 +156,7 @@ fn stripped_foreign_and_split_files_are_refused_with_what_to_do() {
         assert!(error.contains("build it with -g"), "{error}");
     }
     if let Some(split) = build(&scratch, "gcc-12", &["-O2", "-g", "-gsplit-dwarf", "-c"], "split") {
-        let error = DebugInfo::read(&Image::open(&split).unwrap()).unwrap_err().to_string();
+        let error = ImageInfo::read(&Image::open(&split).unwrap()).unwrap_err().to_string();
         assert!(error.contains("-gsplit-dwarf"), "{error}");
     }
     if let Some(object) = build(&scratch, "gcc-12", &["-O2", "-g", "-c"], "object") {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use trueline_machine::image::Image;
 use trueline_repair::html;
 use trueline_repair::mend::Trust;
-use trueline_repair::repair::{Outcome, Proofs, Request, repair};
+use trueline_repair::repair::{Proofs, RepairOutcome, Request, repair};
 use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};
 
 const SOURCE: &str = "int X[640], Y[640], val = 3;
@@ -36,7 +36,7 @@ fn both(scratch: &Scratch) -> Option<(PathBuf, PathBuf)> {
     pair
 }
 
-fn run(binary: &Path, reference: &Path, solver: Option<&str>, proof: Option<PathBuf>, trust: Trust) -> Outcome {
+fn run(binary: &Path, reference: &Path, solver: Option<&str>, proof: Option<PathBuf>, trust: Trust) -> RepairOutcome {
     let request = Request {
         functions: vec!["s000".to_owned()],
         trust,

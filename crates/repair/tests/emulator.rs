@@ -3,10 +3,10 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use trueline_machine::emulate::{self, Code, Stop};
+use trueline_machine::emulate::{self, DecodedCode, EmulatorStop};
 use trueline_machine::image::Image;
 use trueline_machine::inferior::{Event, Inferior};
-use trueline_repair::debug::DebugInfo;
+use trueline_repair::debug::ImageInfo;
 use trueline_repair::snapshot::{self, LayoutChoice};
 use trueline_toolchain::{Confinement, Job, Limits, Scratch, find_compiler};
 
@@ -62,11 +62,12 @@ fn the_emulator_has_the_processors_registers_at_every_instruction_of_the_kernels
     for (cc, file) in [("gcc-12", "two_dimensional.c"), ("gcc-12", "gather_scatter.c"), ("clang-16", "reductions.c")] {
         let Some(binary) = compile(&scratch, cc, &kernels.join(file)) else { continue };
         let image = Image::open(&binary).unwrap();
-        let info = DebugInfo::read(&image).unwrap();
-        let entries: Vec<u64> = info.functions.iter().filter(|f| f.name != "main").map(trueline_repair::debug::Function::entry).collect();
+        let info = ImageInfo::read(&image).unwrap();
+        let entries: Vec<u64> =
+            info.functions.iter().filter(|f| f.name != "main").map(trueline_repair::debug::ConcreteFunction::entry).collect();
         let snapshots = snapshot::take(&image, &[], &entries, LayoutChoice::Fixed).unwrap();
         assert!(!snapshots.is_empty(), "{cc} {file}");
-        let code = Code::new(&image);
+        let code = DecodedCode::new(&image);
         for function in info.functions.iter().filter(|f| snapshots.contains_key(&f.entry())) {
             let entry = function.entry();
             let real = real_run(&image, entry, |pc| function.contains(pc));
@@ -82,7 +83,7 @@ fn the_emulator_has_the_processors_registers_at_every_instruction_of_the_kernels
                 n += 1;
                 ControlFlow::Continue(())
             });
-            assert!(matches!(stop, Stop::Cut | Stop::Returned), "{cc} {}: {stop:?}", function.name);
+            assert!(matches!(stop, EmulatorStop::Cut | EmulatorStop::Returned), "{cc} {}: {stop:?}", function.name);
             assert_eq!(n, real.len(), "{cc} {}", function.name);
         }
     }

@@ -4,10 +4,10 @@
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use trueline_machine::image::Image;
-use trueline_repair::debug::DebugInfo;
+use trueline_repair::debug::ImageInfo;
 use trueline_repair::mend::Trust;
 use trueline_repair::note::{self, Worth};
-use trueline_repair::repair::{Outcome, Proofs, Request, repair};
+use trueline_repair::repair::{Proofs, RepairOutcome, Request, repair};
 use trueline_repair::{rewrite, written};
 use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};
 
@@ -31,7 +31,7 @@ fn compile(scratch: &Scratch, cc: &str, flags: &[&str], name: &str) -> Option<Pa
     Some(output)
 }
 
-fn run(binary: &Path, reference: &Path) -> Outcome {
+fn run(binary: &Path, reference: &Path) -> RepairOutcome {
     let request = Request { trust: Trust::Validated, variations: 1, proofs: Proofs::Off, ..Request::new(binary, reference) };
     repair(&request, &mut |_| {}).unwrap()
 }
@@ -57,7 +57,7 @@ fn objects_and_libraries_are_repaired_with_generated_inputs() {
                 std::fs::copy(&output, &object).unwrap();
                 let outcome = find_compiler(cc).unwrap().job().args(["-g"]).arg(&main).arg(&object).arg("-o").arg(&linked).run().unwrap();
                 assert!(outcome.success(), "{cc} {kind}: {}", outcome.stderr_text());
-                let info = DebugInfo::read(&Image::open(&linked).unwrap()).unwrap();
+                let info = ImageInfo::read(&Image::open(&linked).unwrap()).unwrap();
                 let add = info.functions.iter().find(|f| f.name == "add").unwrap();
                 let i = add.variables.iter().find(|v| v.name == "i").unwrap();
                 assert!(i.locations.iter().all(|l| add.contains(l.low)), "{cc} {kind}: {:x?} {:x?}", i.locations, add.ranges);
@@ -111,7 +111,7 @@ proptest! {
             bytes[at] = byte;
         }
         if let Ok(image) = Image::parse(Path::new("damaged"), bytes)
-            && DebugInfo::read(&image).is_ok()
+            && ImageInfo::read(&image).is_ok()
         {
             let _ = rewrite::rewrite(&image, &[]);
         }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use trueline_machine::image::Image;
-use trueline_repair::debug::DebugInfo;
+use trueline_repair::debug::ImageInfo;
 use trueline_repair::relation::{Affine, Relation};
-use trueline_repair::rewrite::{Content, Edit, EditRange, rewrite};
+use trueline_repair::rewrite::{Edit, EditRange, RangeContent, rewrite};
 
 #[test]
 fn what_the_fuzzer_found_is_refused_or_rewritten() {
@@ -14,10 +14,10 @@ fn what_the_fuzzer_found_is_refused_or_rewritten() {
         let path = entry.unwrap().path();
         seen += 1;
         let Ok(image) = Image::open(&path) else { continue };
-        let Ok(info) = DebugInfo::read(&image) else { continue };
+        let Ok(info) = ImageInfo::read(&image) else { continue };
         let variables = info.functions.iter().flat_map(|f| f.variables.iter().map(move |v| (f, v)));
         let edit = |low: u64, die: usize| {
-            let content = Content::New(Relation::Affine(Affine::constant(7)), 4);
+            let content = RangeContent::New(Relation::Affine(Affine::constant(7)), 4);
             Edit { die, ranges: vec![EditRange { low, high: low.saturating_add(1), content }] }
         };
         let edits: Vec<Edit> = variables.take(16).map(|(f, v)| edit(f.entry(), v.die)).collect();

@@ -7,11 +7,11 @@ use common::build;
 use std::path::Path;
 use trueline_machine::image::{Image, ImageKind};
 use trueline_repair::mend::{Label, Trust};
-use trueline_repair::repair::{Outcome, Request, repair};
+use trueline_repair::repair::{RepairOutcome, Request, repair};
 use trueline_repair::{rewrite, written};
 use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};
 
-fn repaired(binary: &Path, reference: &Path, trust: Trust) -> Outcome {
+fn repaired(binary: &Path, reference: &Path, trust: Trust) -> RepairOutcome {
     repair(&Request { trust, ..Request::new(binary, reference) }, &mut |_| {}).unwrap()
 }
 
@@ -105,7 +105,7 @@ fn no_location_in_an_object_depends_on_where_a_part_was_put() {
             let outcome = repaired(&binary, &reference, Trust::Validated);
             for edit in &outcome.edits {
                 for range in &edit.ranges {
-                    let rewrite::Content::New(relation, _) = &range.content else { continue };
+                    let rewrite::RangeContent::New(relation, _) = &range.content else { continue };
                     let text = relation.to_string();
                     // The parts are more than 2^16 apart, and every array is smaller.
                     let large = text.split([' ', '/', '(', ')', '*', '-']).filter_map(|w| w.strip_prefix("0x"));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use trueline_machine::cpu::{Cpu, Memory};
 use trueline_machine::lift::execute;
 use trueline_repair::flow::Graph;
-use trueline_repair::relation::{Affine, Relation, Source, State};
+use trueline_repair::relation::{Affine, MachineState, Relation, Source};
 use trueline_repair::spread::{Direction, Facts, Reversibility, carry, effect, spread};
 
 const WIDE: [Register; 5] = [Register::RAX, Register::RCX, Register::RDX, Register::RBX, Register::RSI];
@@ -41,8 +41,8 @@ fn relation() -> impl Strategy<Value = Relation> {
     })
 }
 
-fn state(cpu: &Cpu) -> State {
-    State { gpr: cpu.gpr, xmm: [0; 16], bias: 0, cfa: 0, frame: Vec::new(), leftover: 0 }
+fn state(cpu: &Cpu) -> MachineState {
+    MachineState { gpr: cpu.gpr, xmm: [0; 16], bias: 0, cfa: 0, frame: Vec::new(), leftover: 0 }
 }
 
 proptest! {

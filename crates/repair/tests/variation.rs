@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use trueline_machine::image::Image;
-use trueline_repair::debug::DebugInfo;
-use trueline_repair::inputs::{self, Input, Origin};
-use trueline_repair::observe::Side;
+use trueline_repair::debug::ImageInfo;
+use trueline_repair::inputs::{self, Input, InputOrigin};
+use trueline_repair::observe::BuildSide;
 use trueline_toolchain::{Limits, Scratch, find_compiler};
 
 const SOURCE: &str = "int where[64], data[64], out[64];
@@ -37,13 +37,15 @@ fn indices_stay_indices_and_extremes_take_turns() {
         Image::open(&output).unwrap()
     };
     let (reference, optimized) = (build("-O0", "reference"), build("-O2", "optimized"));
-    let (theirs, ours) = (DebugInfo::read(&reference).unwrap(), DebugInfo::read(&optimized).unwrap());
-    let find = |info: &DebugInfo| info.functions.iter().position(|f| f.name == "gather").unwrap();
-    let builds =
-        (Side::new(&reference, &theirs, &theirs.functions[find(&theirs)]), Side::new(&optimized, &ours, &ours.functions[find(&ours)]));
+    let (theirs, ours) = (ImageInfo::read(&reference).unwrap(), ImageInfo::read(&optimized).unwrap());
+    let find = |info: &ImageInfo| info.functions.iter().position(|f| f.name == "gather").unwrap();
+    let builds = (
+        BuildSide::new(&reference, &theirs, &theirs.functions[find(&theirs)]),
+        BuildSide::new(&optimized, &ours, &ours.functions[find(&ours)]),
+    );
     let symbol = |name: &str| optimized.data_symbols().find(|s| s.name == name).unwrap().address;
     let inputs = inputs::make(&builds, None, &[], 2, 1);
-    let wild: Vec<&Input> = inputs.iter().filter(|i| i.origin == Origin::Wild).collect();
+    let wild: Vec<&Input> = inputs.iter().filter(|i| i.origin == InputOrigin::Wild).collect();
     assert!(wild.len() >= 8, "{}", wild.len());
     let (mut lanes, mut free) = (BTreeSet::new(), 0);
     for input in wild {

@@ -7,7 +7,7 @@ use trueline_store::{CauseCount, Store, StoreError};
 
 /// A cause with all that was found of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cause {
+pub struct ListedCause {
     /// The cause, or the class where none is known.
     pub name: String,
     /// Whether triage named it.
@@ -38,7 +38,7 @@ fn rank(kind: &str) -> usize {
 }
 
 /// The causes in a store.
-pub fn causes_of(store: &Store) -> Result<Vec<Cause>, StoreError> {
+pub fn causes_of(store: &Store) -> Result<Vec<ListedCause>, StoreError> {
     Ok(sort(&store.causes()?))
 }
 
@@ -47,7 +47,7 @@ fn version_of(text: &str) -> Vec<u64> {
     text.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
-fn sort(counts: &[CauseCount]) -> Vec<Cause> {
+fn sort(counts: &[CauseCount]) -> Vec<ListedCause> {
     let mut versions: BTreeMap<&str, Vec<Vec<u64>>> = BTreeMap::new();
     for count in counts {
         versions.entry(&count.family).or_default().push(version_of(&count.version));
@@ -59,12 +59,20 @@ fn sort(counts: &[CauseCount]) -> Vec<Cause> {
         newer.len()
     };
     type Aged = Vec<(usize, String)>;
-    let mut causes: BTreeMap<(&str, &str), (Cause, Aged)> = BTreeMap::new();
+    let mut causes: BTreeMap<(&str, &str), (ListedCause, Aged)> = BTreeMap::new();
     for count in counts {
         let new = || {
             let (name, kind) = (count.cause.clone(), count.kind.clone());
             (
-                Cause { name, explained: count.explained, kind, compilers: Vec::new(), findings: 0, first: count.first, age: age(count) },
+                ListedCause {
+                    name,
+                    explained: count.explained,
+                    kind,
+                    compilers: Vec::new(),
+                    findings: 0,
+                    first: count.first,
+                    age: age(count),
+                },
                 Vec::new(),
             )
         };
@@ -74,7 +82,7 @@ fn sort(counts: &[CauseCount]) -> Vec<Cause> {
         cause.age = cause.age.min(age(count));
         compilers.push((age(count), format!("{} {}", count.family, count.version)));
     }
-    let mut causes: Vec<Cause> = causes
+    let mut causes: Vec<ListedCause> = causes
         .into_values()
         .map(|(mut cause, mut compilers)| {
             compilers.sort();
@@ -87,7 +95,7 @@ fn sort(counts: &[CauseCount]) -> Vec<Cause> {
 }
 
 /// The list as text.
-pub fn causes_text(causes: &[Cause]) -> String {
+pub fn causes_text(causes: &[ListedCause]) -> String {
     let explained = causes.iter().filter(|c| c.explained).count();
     let mut text = format!("{explained} causes, and {} classes without one, best first\n", causes.len() - explained);
     for (number, cause) in causes.iter().enumerate() {

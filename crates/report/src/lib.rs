@@ -8,10 +8,10 @@ mod explanation;
 mod html;
 mod table;
 
-pub use causes::{Cause, causes_of, causes_text};
+pub use causes::{ListedCause, causes_of, causes_text};
 pub use explanation::passes_of;
 use explanation::{explanation_lines, read_explanation};
 pub use html::{
     FunctionPage, LedgerLine, LedgerPage, LedgerRow, PageLie, PageLine, PageVariable, ReportError, write_html, write_ledger, write_lies,
 };
-pub use table::{Table, TableRow, table_of};
+pub use table::{LevelTable, TableRow, table_of};

@@ -18,7 +18,7 @@ pub struct TableRow {
 
 /// The whole table: a row per compiler and level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
+pub struct LevelTable {
     /// Kinds of fault, the paper's four first; others only where something was found.
     pub columns: Vec<String>,
     /// Rows in the order compilers and levels are listed everywhere.
@@ -41,11 +41,11 @@ pub fn heading(kind: &str) -> &str {
 }
 
 /// Reads the table from a store.
-pub fn table_of(store: &Store) -> Result<Table, StoreError> {
+pub fn table_of(store: &Store) -> Result<LevelTable, StoreError> {
     Ok(build(&store.level_counts()?))
 }
 
-fn build(counts: &[LevelCount]) -> Table {
+fn build(counts: &[LevelCount]) -> LevelTable {
     let mut columns: Vec<String> = ALWAYS.iter().map(|i| i.name().to_owned()).collect();
     let rest = Invariant::ALL.iter().map(|i| i.name()).chain(["crash", "hang", "wrong-code", "explosion"]);
     for kind in rest {
@@ -65,10 +65,10 @@ fn build(counts: &[LevelCount]) -> Table {
         }
     }
     let rows = rows.into_iter().map(|((compiler, _, opt), cells)| TableRow { compiler, opt, cells }).collect();
-    Table { columns, rows }
+    LevelTable { columns, rows }
 }
 
-impl Table {
+impl LevelTable {
     /// The table as text.
     pub fn text(&self) -> String {
         let mut out = String::new();

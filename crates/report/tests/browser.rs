@@ -54,7 +54,7 @@ fn campaign(dir: &Path) -> Store {
         let source = format!("int g;\nint f(int p) {{\n  return p; /* {EVIL} */\n}}\nint main(void) {{ return f(1); }}\n{tail}int last;\n");
         let program = Program { name: format!("{EVIL}.c"), language: Language::C, source, origin, cflags: vec![] };
         let build = |steps: Vec<Step>| BuildRecord { command: format!("cc -g {EVIL}"), trace: Trace { steps }.into(), shortened: false };
-        let evidence = Evidence {
+        let evidence = FindingEvidence {
             program,
             reference: build(vec![step(0, 2, "1"), step(1, 3, "2"), step(2, 4, "3")]),
             optimized: build(vec![step(0, 2, "7"), step(1, 3, "9")]),

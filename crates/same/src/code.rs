@@ -21,7 +21,7 @@ pub struct CodeDiffers {
 }
 
 /// An executable section.
-struct Code {
+struct CodeSection {
     name: String,
     address: u64,
     size: u64,
@@ -38,7 +38,7 @@ pub(crate) fn require_same(a: &Path, b: &Path) -> Result<(), crate::SameError> {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<Code>, trueline_dwarf::DwarfError> {
+fn read(path: &Path) -> Result<Vec<CodeSection>, trueline_dwarf::DwarfError> {
     let bad = |reason: String| trueline_dwarf::DwarfError { binary: path.to_owned(), reason };
     let data = std::fs::read(path).map_err(|e| bad(e.to_string()))?;
     let elf = object::File::parse(&*data).map_err(|e| bad(format!("it is not an ELF file ({e})")))?;
@@ -48,9 +48,9 @@ fn read(path: &Path) -> Result<Vec<Code>, trueline_dwarf::DwarfError> {
     };
     let code = elf.sections().filter(is_code).map(|s| {
         let bytes = s.data().ok().filter(|d| !d.is_empty() || s.size() == 0).map(<[u8]>::to_vec);
-        Code { name: s.name().unwrap_or("?").to_owned(), address: s.address(), size: s.size(), bytes }
+        CodeSection { name: s.name().unwrap_or("?").to_owned(), address: s.address(), size: s.size(), bytes }
     });
-    let mut code: Vec<Code> = code.collect();
+    let mut code: Vec<CodeSection> = code.collect();
     code.sort_by_key(|c| (c.address, c.size));
     if code.is_empty() {
         return Err(bad("it has no code".into()));
@@ -58,7 +58,7 @@ fn read(path: &Path) -> Result<Vec<Code>, trueline_dwarf::DwarfError> {
     Ok(code)
 }
 
-fn first_difference(a: &[Code], b: &[Code]) -> Option<String> {
+fn first_difference(a: &[CodeSection], b: &[CodeSection]) -> Option<String> {
     for (x, y) in a.iter().zip(b) {
         if (x.address, x.size) != (y.address, y.size) {
             return Some(format!("{} is {} bytes at {:#x}, {} is {} at {:#x}", x.name, x.size, x.address, y.name, y.size, y.address));

@@ -106,14 +106,14 @@ pub struct Looked {
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
-pub struct Comparison {
+pub struct ViewComparison {
     /// In the order of aspects and addresses.
     pub differences: Vec<Difference>,
     /// How much was looked at.
     pub looked: Looked,
 }
 
-impl Comparison {
+impl ViewComparison {
     /// How many differences there are of an aspect.
     pub fn count(&self, aspect: Aspect) -> usize {
         self.differences.iter().filter(|d| d.aspect == aspect).count()

@@ -5,7 +5,7 @@
 
 use crate::types::Types;
 use crate::vars::Pairs;
-use crate::{Aspect, Comparison, Side, spelling};
+use crate::{Aspect, Side, ViewComparison, spelling};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use trueline_dwarf::{BlockId, BlockKind, CallSite, CallTarget, FileId, FunctionId, Location, Module, VarId};
@@ -13,7 +13,7 @@ use trueline_dwarf::{BlockId, BlockKind, CallSite, CallTarget, FileId, FunctionI
 /// A function is known by where it starts and what it is called; of several, by their order.
 type Key = (u64, Arc<str>, usize);
 
-pub(crate) fn compare(a: &Module, b: &Module, found: &mut Comparison) {
+pub(crate) fn compare(a: &Module, b: &Module, found: &mut ViewComparison) {
     let (of_a, of_b) = (functions(a), functions(b));
     let mut types = Types::new(a, b);
     let missing = || Side::says("no such function");
@@ -21,7 +21,7 @@ pub(crate) fn compare(a: &Module, b: &Module, found: &mut Comparison) {
         match of_b.get(key) {
             Some(&other) => {
                 found.looked.functions += 1;
-                Pair { a, b, x: function, y: other }.compare(&mut types, found);
+                FunctionPair { a, b, x: function, y: other }.compare(&mut types, found);
             }
             None => found.add(Aspect::Frames, &*key.1, a.function(function).ranges.clone(), whole(a, function), missing()),
         }
@@ -53,7 +53,7 @@ fn place(module: &Module, file: Option<FileId>, line: u32) -> String {
 
 /// A frame: its function or inlined call, and the innermost block that is still in it.
 #[derive(Clone, Copy)]
-struct Frame {
+struct FrameView {
     block: BlockId,
     inner: BlockId,
 }
@@ -66,15 +66,15 @@ struct Differing {
 }
 
 /// One function as both files describe it.
-struct Pair<'m> {
+struct FunctionPair<'m> {
     a: &'m Module,
     b: &'m Module,
     x: FunctionId,
     y: FunctionId,
 }
 
-impl Pair<'_> {
-    fn compare(&self, types: &mut Types<'_>, found: &mut Comparison) {
+impl FunctionPair<'_> {
+    fn compare(&self, types: &mut Types<'_>, found: &mut ViewComparison) {
         let (a, b) = (self.a, self.b);
         let (f, g) = (a.function(self.x), b.function(self.y));
         let mut borders: Vec<u64> = Vec::new();
@@ -103,7 +103,7 @@ impl Pair<'_> {
                     scopes.entry((x.inner, y.inner)).or_default().push(range);
                 }
             } else {
-                let blocks = |frames: &[Frame]| frames.iter().map(|f| f.block).collect();
+                let blocks = |frames: &[FrameView]| frames.iter().map(|f| f.block).collect();
                 let entry = differing.entry((p, q)).or_insert_with(|| Differing { a: blocks(&of_a), b: blocks(&of_b), ranges: Vec::new() });
                 entry.ranges.push(range);
             }
@@ -120,7 +120,7 @@ impl Pair<'_> {
         self.calls(found);
     }
 
-    fn frame_bases(&self, found: &mut Comparison) {
+    fn frame_bases(&self, found: &mut ViewComparison) {
         let text = |module: &Module, function: FunctionId| match &module.function(function).frame_base {
             Location::None => spelling::NOWHERE.to_owned(),
             Location::Everywhere(ops) => spelling::expression(module, Ok(ops)),
@@ -141,7 +141,7 @@ impl Pair<'_> {
         }
     }
 
-    fn calls(&self, found: &mut Comparison) {
+    fn calls(&self, found: &mut ViewComparison) {
         let sites = |module: &Module, function: FunctionId| -> BTreeMap<u64, String> {
             let sites = &module.function(function).call_sites;
             sites.iter().map(|s| (s.return_pc, call(module, s))).collect()
@@ -163,7 +163,7 @@ impl Pair<'_> {
 }
 
 /// The frames of a function at one of its addresses, innermost first; none elsewhere.
-fn frames(module: &Module, function: FunctionId, address: u64) -> Vec<Frame> {
+fn frames(module: &Module, function: FunctionId, address: u64) -> Vec<FrameView> {
     if !module.function(function).ranges.iter().any(|r| r.0 <= address && address < r.1) {
         return Vec::new();
     }
@@ -174,15 +174,15 @@ fn frames(module: &Module, function: FunctionId, address: u64) -> Vec<Frame> {
         let block = module.block(id);
         at = block.parent;
         if !matches!(block.kind, BlockKind::Lexical) {
-            found.push(Frame { block: id, inner });
+            found.push(FrameView { block: id, inner });
             inner = at.unwrap_or(inner);
         }
     }
     found
 }
 
-fn spell(module: &Module, frames: &[Frame]) -> String {
-    let one = |frame: &Frame| {
+fn spell(module: &Module, frames: &[FrameView]) -> String {
+    let one = |frame: &FrameView| {
         let block = module.block(frame.block);
         match &block.kind {
             BlockKind::Inlined { name, call_file, call_line, decl_file, decl_line } => {

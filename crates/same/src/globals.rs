@@ -2,7 +2,7 @@
 
 use crate::types::Types;
 use crate::vars::{declarations, describe};
-use crate::{Aspect, Comparison, Side, spelling};
+use crate::{Aspect, Side, ViewComparison, spelling};
 use std::collections::BTreeMap;
 use trueline_dwarf::{Module, Var};
 
@@ -12,7 +12,7 @@ type Key<'m> = (&'m str, &'m str, u32);
 /// Each variable by its declaration, then by where it is: one declaration in a header makes several static ones.
 type Globals<'m> = BTreeMap<Key<'m>, BTreeMap<String, &'m Var>>;
 
-pub(crate) fn compare(a: &Module, b: &Module, found: &mut Comparison) {
+pub(crate) fn compare(a: &Module, b: &Module, found: &mut ViewComparison) {
     let (of_a, of_b) = (globals(a), globals(b));
     found.looked.globals = of_a.values().map(BTreeMap::len).sum();
     let mut types = Types::new(a, b);

@@ -16,7 +16,7 @@ mod types;
 mod vars;
 
 pub use code::CodeDiffers;
-pub use difference::{Aspect, Comparison, Difference, Entry, Looked, Side};
+pub use difference::{Aspect, Difference, Entry, Looked, Side, ViewComparison};
 
 use std::path::Path;
 use trueline_dwarf::{DwarfError, Module, Search, Wanted};
@@ -33,7 +33,7 @@ pub enum SameError {
 }
 
 /// Compares what two files say about the same code.
-pub fn compare(a: &Path, b: &Path, search: &Search) -> Result<Comparison, SameError> {
+pub fn compare(a: &Path, b: &Path, search: &Search) -> Result<ViewComparison, SameError> {
     code::require_same(a, b)?;
     let load = |path| Module::load(path, Wanted::Everything, search);
     let (a, b) = (load(a)?, load(b)?);
@@ -41,8 +41,8 @@ pub fn compare(a: &Path, b: &Path, search: &Search) -> Result<Comparison, SameEr
 }
 
 /// Compares two files whose code is known to be the same.
-pub fn compare_modules(a: &Module, b: &Module) -> Comparison {
-    let mut found = Comparison::default();
+pub fn compare_modules(a: &Module, b: &Module) -> ViewComparison {
+    let mut found = ViewComparison::default();
     rows::compare(a, b, &mut found);
     frames::compare(a, b, &mut found);
     globals::compare(a, b, &mut found);

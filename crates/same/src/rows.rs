@@ -1,13 +1,13 @@
 //! Line rows, address by address. Rows that follow one another in a line program are compared in their order; whose line
 //! program they stand in does not matter, nor where a sequence ends that another goes on from.
 
-use crate::{Aspect, Comparison, Side};
+use crate::{Aspect, Side, ViewComparison};
 use std::collections::BTreeMap;
 use trueline_dwarf::Module;
 
 /// What a row says about its address, as text and in an order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Fact<'m> {
+struct RowFact<'m> {
     file: &'m str,
     line: u32,
     column: u32,
@@ -17,9 +17,9 @@ struct Fact<'m> {
 }
 
 /// The rows at an address, one list per line program; an empty list where the rows before end and none begin.
-type Facts<'m> = Vec<Vec<Fact<'m>>>;
+type Facts<'m> = Vec<Vec<RowFact<'m>>>;
 
-pub(crate) fn compare(a: &Module, b: &Module, found: &mut Comparison) {
+pub(crate) fn compare(a: &Module, b: &Module, found: &mut ViewComparison) {
     let (of_a, of_b) = (facts(a), facts(b));
     found.looked.rows = of_a.values().flatten().map(Vec::len).sum();
     let mut addresses: Vec<u64> = of_a.keys().chain(of_b.keys()).copied().collect();
@@ -61,7 +61,7 @@ fn facts(module: &Module) -> BTreeMap<u64, Facts<'_>> {
             last = Some((row.address, row.unit));
             continue;
         }
-        let fact = Fact {
+        let fact = RowFact {
             file: module.file(row.file).as_str(),
             line: row.line,
             column: row.column,
@@ -81,7 +81,7 @@ fn facts(module: &Module) -> BTreeMap<u64, Facts<'_>> {
 }
 
 fn spell(facts: Option<&Facts<'_>>) -> String {
-    let one = |f: &Fact<'_>| {
+    let one = |f: &RowFact<'_>| {
         let discriminator = if f.discriminator == 0 { String::new() } else { format!(" discriminator {}", f.discriminator) };
         let flag = if f.is_stmt { " is_stmt" } else { "" };
         let prologue = if f.prologue_end { " prologue_end" } else { "" };

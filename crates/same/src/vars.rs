@@ -1,7 +1,7 @@
 //! Variables that both files have in scope: what they are, and where they are at each address.
 
 use crate::types::Types;
-use crate::{Aspect, Comparison, Side, spelling};
+use crate::{Aspect, Side, ViewComparison, spelling};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use trueline_dwarf::{Location, Module, Var, VarId};
@@ -32,7 +32,7 @@ impl Pairs {
     }
 
     /// Compares them.
-    pub fn compare(self, a: &Module, b: &Module, function: &str, types: &mut Types<'_>, found: &mut Comparison) {
+    pub fn compare(self, a: &Module, b: &Module, function: &str, types: &mut Types<'_>, found: &mut ViewComparison) {
         let missing = || Side::says("not in scope");
         for (var, ranges) in self.only_a {
             let var = a.var(var);
@@ -84,7 +84,7 @@ pub(crate) fn declarations(
     subject: &str,
     ranges: &[(u64, u64)],
     types: &mut Types<'_>,
-    found: &mut Comparison,
+    found: &mut ViewComparison,
 ) {
     let (mut of_a, mut of_b) = (describe(a, x), describe(b, y));
     if x.presence != y.presence {
@@ -101,10 +101,10 @@ pub(crate) fn declarations(
 }
 
 /// Compares where two variables are, at each of the addresses.
-fn locations(a: &Module, b: &Module, (x, y): (&Var, &Var), subject: &str, ranges: &[(u64, u64)], found: &mut Comparison) {
-    let (of_a, of_b) = (Places::of(a, x), Places::of(b, y));
+fn locations(a: &Module, b: &Module, (x, y): (&Var, &Var), subject: &str, ranges: &[(u64, u64)], found: &mut ViewComparison) {
+    let (of_a, of_b) = (VarPlaces::of(a, x), VarPlaces::of(b, y));
     found.looked.locations += of_a.count();
-    if let (Places::Fixed(p), Places::Fixed(q)) = (&of_a, &of_b)
+    if let (VarPlaces::Fixed(p), VarPlaces::Fixed(q)) = (&of_a, &of_b)
         && p == q
     {
         return;
@@ -130,12 +130,12 @@ fn locations(a: &Module, b: &Module, (x, y): (&Var, &Var), subject: &str, ranges
 }
 
 /// Where a variable is, as text.
-enum Places {
+enum VarPlaces {
     Fixed(String),
     List(Vec<(u64, u64, String)>),
 }
 
-impl Places {
+impl VarPlaces {
     fn of(module: &Module, var: &Var) -> Self {
         match (&var.location, spelling::fixed(module, var)) {
             (_, Some(text)) => Self::Fixed(text),

@@ -52,12 +52,12 @@ pub struct Server {
     pages: Mutex<Pages>,
     workshop: Workshop,
     db: PathBuf,
-    reach: Reach,
+    reach: Audience,
 }
 
 /// Who may ask this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Audience {
     /// Requests must name the loopback host.
     Loopback,
     /// The user chose to listen to others.
@@ -69,7 +69,7 @@ impl Server {
     pub fn bind(address: SocketAddr, db: &Path) -> Result<Self, ServeError> {
         let pages = Pages::open(PathBuf::from(db))?;
         let http = Http::http(address).map_err(|e| ServeError::Listen { address, reason: e.to_string() })?;
-        let reach = if address.ip().is_loopback() { Reach::Loopback } else { Reach::Network };
+        let reach = if address.ip().is_loopback() { Audience::Loopback } else { Audience::Network };
         Ok(Self { http, pages: Mutex::new(pages), workshop: Workshop::default(), db: db.to_owned(), reach })
     }
 

@@ -1,6 +1,6 @@
 //! What a request asks for: pure, so that every refusal can be tested.
 
-use crate::Reach;
+use crate::Audience;
 use crate::workshop::PageView;
 use std::path::{Component, Path, PathBuf};
 use tiny_http::Method;
@@ -22,11 +22,11 @@ pub(crate) enum PageTarget {
 }
 
 /// What a request is for, or why it is refused.
-pub(crate) fn target_of(method: &Method, host: Option<&str>, url: &str, reach: Reach) -> PageTarget {
+pub(crate) fn target_of(method: &Method, host: Option<&str>, url: &str, reach: Audience) -> PageTarget {
     if *method != Method::Get && *method != Method::Head {
         return PageTarget::Refused(405, "only GET is answered");
     }
-    if reach == Reach::Loopback && !host.is_some_and(names_this_machine) {
+    if reach == Audience::Loopback && !host.is_some_and(names_this_machine) {
         return PageTarget::Refused(403, "ask for this page as localhost");
     }
     let path = url.split(['?', '#']).next().unwrap_or("");
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     fn get(host: &str, url: &str) -> PageTarget {
-        target_of(&Method::Get, Some(host), url, Reach::Loopback)
+        target_of(&Method::Get, Some(host), url, Audience::Loopback)
     }
 
     #[test]
@@ -87,11 +87,11 @@ mod tests {
     #[test]
     fn a_foreign_name_for_this_machine_is_refused() {
         assert_eq!(get("evil.example:7878", "/"), PageTarget::Refused(403, "ask for this page as localhost"));
-        assert_eq!(target_of(&Method::Get, Some("lab-server:80"), "/live.js", Reach::Network), PageTarget::Script);
+        assert_eq!(target_of(&Method::Get, Some("lab-server:80"), "/live.js", Audience::Network), PageTarget::Script);
     }
 
     #[test]
     fn nothing_can_be_changed_from_the_browser() {
-        assert!(matches!(target_of(&Method::Post, Some("localhost"), "/", Reach::Loopback), PageTarget::Refused(405, _)));
+        assert!(matches!(target_of(&Method::Post, Some("localhost"), "/", Audience::Loopback), PageTarget::Refused(405, _)));
     }
 }

@@ -7,13 +7,13 @@ use trueline_model::{CompilerId, OptLevel};
 
 /// Number of a unit in its database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct UnitId(pub i64);
+pub struct StoredUnitId(pub i64);
 
 /// A unit that is still to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedUnit {
     /// Its number in the database.
-    pub id: UnitId,
+    pub id: StoredUnitId,
     /// Position of its compiler in the list that was claimed with.
     pub compiler: usize,
     /// The level it is compiled at.
@@ -94,7 +94,7 @@ impl Store {
     }
 
     /// Records that a unit makes no sense: the compiler does not take the program, or has no such level.
-    pub fn drop_unit(&self, unit: UnitId, reason: &str) -> Result<(), StoreError> {
+    pub fn drop_unit(&self, unit: StoredUnitId, reason: &str) -> Result<(), StoreError> {
         let sql = "UPDATE units SET state = 'dropped', reason = ? WHERE id = ? AND state IN ('planned', 'failed')";
         self.write(|c| c.execute(sql, params![reason, unit.0]).map(drop))
     }
@@ -117,13 +117,13 @@ impl Store {
 }
 
 /// Plans one unit, or says that nothing is to be done for it.
-fn plan(c: &Connection, program: i64, compiler: i64, opt: OptLevel, rejected: bool) -> rusqlite::Result<Option<UnitId>> {
+fn plan(c: &Connection, program: i64, compiler: i64, opt: OptLevel, rejected: bool) -> rusqlite::Result<Option<StoredUnitId>> {
     let key = params![program, compiler, opt.flag()];
     let sql = "SELECT id, state, attempts FROM units WHERE program = ? AND compiler = ? AND opt = ?";
     let known: Option<(i64, String, i64)> = c.query_row(sql, key, |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?))).optional()?;
     match known {
-        Some((id, state, _)) if state == "planned" => Ok(Some(UnitId(id))),
-        Some((id, state, attempts)) if state == "failed" && attempts < MAX_ATTEMPTS => Ok(Some(UnitId(id))),
+        Some((id, state, _)) if state == "planned" => Ok(Some(StoredUnitId(id))),
+        Some((id, state, attempts)) if state == "failed" && attempts < MAX_ATTEMPTS => Ok(Some(StoredUnitId(id))),
         Some(_) => Ok(None),
         None => {
             let state = if rejected { "dropped" } else { "planned" };
@@ -131,7 +131,7 @@ fn plan(c: &Connection, program: i64, compiler: i64, opt: OptLevel, rejected: bo
                 "INSERT INTO units (program, compiler, opt, state) VALUES (?, ?, ?, ?)",
                 params![program, compiler, opt.flag(), state],
             )?;
-            Ok((!rejected).then(|| UnitId(c.last_insert_rowid())))
+            Ok((!rejected).then(|| StoredUnitId(c.last_insert_rowid())))
         }
     }
 }

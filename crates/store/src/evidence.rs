@@ -65,7 +65,7 @@ impl Minimal {
 
 /// Everything kept for a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
+pub struct FindingEvidence {
     /// The program.
     pub program: Program,
     /// The -O0 build.

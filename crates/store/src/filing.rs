@@ -3,7 +3,7 @@
 //! megabytes of text: it is written, hashed and compressed once.
 
 use crate::blob::Packed;
-use crate::evidence::{BuildRecord, Evidence, Minimal, ReaderRecord};
+use crate::evidence::{BuildRecord, FindingEvidence, Minimal, ReaderRecord};
 use crate::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -86,7 +86,7 @@ enum FiledTrace<'e> {
 }
 
 /// The document of some evidence, which names the blobs of its traces.
-pub(crate) fn file(evidence: &Evidence) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn file(evidence: &FindingEvidence) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Filed {
         program: Cow::Borrowed(&evidence.program),
         reference: FiledBuild::of(&evidence.reference),
@@ -98,7 +98,7 @@ pub(crate) fn file(evidence: &Evidence) -> serde_json::Result<Vec<u8>> {
 }
 
 /// The evidence of a document, with the traces that `store` has for it.
-pub(crate) fn unfile(document: &[u8], store: &Store) -> Result<Evidence, StoreError> {
+pub(crate) fn unfile(document: &[u8], store: &Store) -> Result<FindingEvidence, StoreError> {
     let bad = |reason: String| StoreError::BadRecord { path: store.path().to_owned(), reason };
     let filed: Filed<'_> = serde_json::from_slice(document).map_err(|e| bad(e.to_string()))?;
     let build = |b: FiledBuild<'_>| -> Result<BuildRecord, StoreError> {
@@ -111,7 +111,7 @@ pub(crate) fn unfile(document: &[u8], store: &Store) -> Result<Evidence, StoreEr
         };
         Ok(BuildRecord { command: b.command.into_owned(), trace: trace.into(), shortened: b.shortened })
     };
-    Ok(Evidence {
+    Ok(FindingEvidence {
         program: filed.program.into_owned(),
         reference: build(filed.reference)?,
         optimized: build(filed.optimized)?,

@@ -1,8 +1,8 @@
 //! Findings: written together with the end of their unit, read back whole.
 
 use crate::blob::{address, put};
-use crate::claim::{MAX_ATTEMPTS, UnitId};
-use crate::evidence::Evidence;
+use crate::claim::{MAX_ATTEMPTS, StoredUnitId};
+use crate::evidence::FindingEvidence;
 use crate::filing;
 use crate::store::now;
 use crate::{ProgramKey, Store, StoreError};
@@ -18,7 +18,7 @@ pub struct NewFinding {
     /// What makes it distinct before triage has named a pass.
     pub class: String,
     /// What its page shows.
-    pub evidence: Evidence,
+    pub evidence: FindingEvidence,
 }
 
 /// What a finished unit cost and saw.
@@ -71,14 +71,14 @@ impl FindingRecord {
 
 impl Store {
     /// Ends a unit and adds its findings, in one transaction: both or neither.
-    pub fn finish_unit(&self, unit: UnitId, result: UnitResult, findings: &[NewFinding]) -> Result<Vec<FindingId>, StoreError> {
+    pub fn finish_unit(&self, unit: StoredUnitId, result: UnitResult, findings: &[NewFinding]) -> Result<Vec<FindingId>, StoreError> {
         self.finish_unit_with(unit, result, findings, &BTreeMap::new())
     }
 
     /// The same with findings that are only counted, by their class.
     pub fn finish_unit_with(
         &self,
-        unit: UnitId,
+        unit: StoredUnitId,
         result: UnitResult,
         findings: &[NewFinding],
         repeats: &BTreeMap<String, u64>,
@@ -125,7 +125,7 @@ impl Store {
     }
 
     /// Records that a unit could not be done. Says whether it gets another try.
-    pub fn fail_unit(&self, unit: UnitId, reason: &str) -> Result<bool, StoreError> {
+    pub fn fail_unit(&self, unit: StoredUnitId, reason: &str) -> Result<bool, StoreError> {
         self.write(|c| {
             let sql = "UPDATE units SET state = 'failed', attempts = attempts + 1, reason = ?, finished_at = ? WHERE id = ? AND state IN ('planned', 'failed')";
             c.execute(sql, params![reason, now(), unit.0])?;
@@ -150,7 +150,7 @@ impl Store {
     }
 
     /// The evidence of a finding, `None` where none was kept.
-    pub fn evidence(&self, record: &FindingRecord) -> Result<Option<Evidence>, StoreError> {
+    pub fn evidence(&self, record: &FindingRecord) -> Result<Option<FindingEvidence>, StoreError> {
         let Some(hash) = &record.evidence else { return Ok(None) };
         let Some(bytes) = self.blob(hash)? else { return Ok(None) };
         filing::unfile(&bytes, self).map(Some)

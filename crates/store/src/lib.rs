@@ -19,9 +19,9 @@ mod schema;
 mod store;
 mod upgrade;
 
-pub use claim::{Claim, PlannedUnit, UnitId};
+pub use claim::{Claim, PlannedUnit, StoredUnitId};
 pub use error::StoreError;
-pub use evidence::{BuildRecord, Evidence, InsertionRecord, Minimal, ReaderRecord};
+pub use evidence::{BuildRecord, FindingEvidence, InsertionRecord, Minimal, ReaderRecord};
 pub use filing::KeptTrace;
 pub use finding::{FindingRecord, NewFinding, UnitResult};
 pub use merge::MergeSummary;

@@ -39,7 +39,7 @@ fn finding(seed: u64, line: u32) -> NewFinding {
     };
     let build = BuildRecord::default();
     let evidence =
-        Evidence { program, reference: build.clone(), optimized: build, readers: vec![], dwarf: vec!["row".into()], minimal: None };
+        FindingEvidence { program, reference: build.clone(), optimized: build, readers: vec![], dwarf: vec!["row".into()], minimal: None };
     NewFinding { finding, class: format!("class {}", line % 2), evidence }
 }
 

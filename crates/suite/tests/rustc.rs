@@ -4,7 +4,7 @@ use trueline_model::{EngineKind, OptLevel};
 use trueline_suite::{Asker, Format, TestOutcome, Verdict, agreement, read, run_test, tally};
 use trueline_toolchain::{Scratch, find_compiler};
 
-const TEXT: &str = r#"//@ compile-flags:-g
+const TEXT: &str = r"//@ compile-flags:-g
 //@ gdb-command:run
 //@ gdb-command:print count
 //@ gdb-check:$1 = 3
@@ -65,7 +65,7 @@ fn inner(deep: i32) {
 }
 
 fn stop() { () }
-"#;
+";
 
 fn put(engines: &[EngineKind]) -> Option<Vec<TestOutcome>> {
     let scratch = Scratch::new().unwrap();

@@ -91,23 +91,23 @@ pub fn confinement_support() -> ConfinementSupport {
 }
 
 /// Rules made ready in the parent, to be entered by the child.
-pub(crate) struct Cell {
+pub(crate) struct PreparedRules {
     /// For a child that may open sockets.
     network: Option<OwnNetwork>,
     files: Option<OwnedFd>,
     filters: &'static [BpfProgram],
 }
 
-impl Cell {
+impl PreparedRules {
     /// Prepares the rules; `None` for a trusted tool.
     pub(crate) fn prepare(confinement: &Confinement) -> io::Result<Option<Self>> {
         let (writable, allowed, kind) = match confinement {
             Confinement::Tool => return Ok(None),
-            Confinement::Guarded { writable, allowed } => (writable, *allowed, Kind::Guarded),
+            Confinement::Guarded { writable, allowed } => (writable, *allowed, AccessKind::Guarded),
             // Whoever the program starts is let go, and a watched call without a tracer fails.
-            Confinement::Traced { writable, allowed } if allowed.allow(Permission::Fork) => (writable, *allowed, Kind::Guarded),
-            Confinement::Traced { writable, allowed } => (writable, *allowed, Kind::Traced),
-            Confinement::Program { writable, allowed } => (writable, *allowed, Kind::Program),
+            Confinement::Traced { writable, allowed } if allowed.allow(Permission::Fork) => (writable, *allowed, AccessKind::Guarded),
+            Confinement::Traced { writable, allowed } => (writable, *allowed, AccessKind::Traced),
+            Confinement::Program { writable, allowed } => (writable, *allowed, AccessKind::Program),
         };
         let network = allowed.allow(Permission::Net).then(OwnNetwork::prepare).transpose()?;
         Ok(Some(Self { network, files: file_rules(writable, allowed)?, filters: filters(kind, allowed) }))
@@ -135,31 +135,31 @@ impl Cell {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
+enum AccessKind {
     Guarded,
     Traced,
     Program,
 }
 
 /// The filters for a kind of child, compiled once.
-fn filters(kind: Kind, allowed: Permissions) -> &'static [BpfProgram] {
-    type Compiled = HashMap<(Kind, Permissions), &'static [BpfProgram]>;
+fn filters(kind: AccessKind, allowed: Permissions) -> &'static [BpfProgram] {
+    type Compiled = HashMap<(AccessKind, Permissions), &'static [BpfProgram]>;
     static KNOWN: OnceLock<Mutex<Compiled>> = OnceLock::new();
     let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     known.entry((kind, allowed)).or_insert_with(|| Vec::leak(compile(kind, allowed)))
 }
 
-fn compile(kind: Kind, allowed: Permissions) -> Vec<BpfProgram> {
+fn compile(kind: AccessKind, allowed: Permissions) -> Vec<BpfProgram> {
     let refuse = |errno: i32| SeccompAction::Errno(errno as u32);
     // A new session would hide a process from the end of its job. Nobody needs one, so that the call succeeds and does nothing.
     let no_session = || filter(BTreeMap::from([(libc::SYS_setsid, vec![])]), refuse(0));
     match kind {
-        Kind::Guarded => {
+        AccessKind::Guarded => {
             let network = (!allowed.allow(Permission::Net)).then(|| filter(no_network(), refuse(libc::EPERM)));
             network.into_iter().chain([no_session()]).collect()
         }
-        Kind::Traced => vec![no_session(), filter(watched_calls(allowed), SeccompAction::Trace(0))],
-        Kind::Program => {
+        AccessKind::Traced => vec![no_session(), filter(watched_calls(allowed), SeccompAction::Trace(0))],
+        AccessKind::Program => {
             // The C library falls back to clone, whose flags a filter can read, when clone3 is absent.
             let no_clone3 = filter(BTreeMap::from([(libc::SYS_clone3, vec![])]), refuse(libc::ENOSYS));
             vec![filter(no_processes(allowed), SeccompAction::Trap), no_clone3]

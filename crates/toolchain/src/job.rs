@@ -5,11 +5,11 @@
 //! wall-clock limit, and a child that stops under ptrace before its first instruction.
 
 use crate::Permission;
-use crate::confine::{Cell, Confinement};
+use crate::confine::{Confinement, PreparedRules};
 use crate::network;
 use crate::pipes::{Collected, collect};
-use crate::resident::{self, Numbers};
-use crate::running::{self, Running};
+use crate::resident::{self, RequestNumbers};
+use crate::running::{self, RunningChild};
 use crate::session;
 use crate::shell::quote;
 use std::collections::BTreeMap;
@@ -300,7 +300,7 @@ impl Job {
     pub fn stream(&self, mut consume: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<Outcome, JobError> {
         let started = Instant::now();
         let failed = |source| JobError::Spawn { program: self.program.clone(), source: network::explain(source) };
-        let Running { pid, stdin, stdout, stderr } = self.start().map_err(failed)?;
+        let RunningChild { pid, stdin, stdout, stderr } = self.start().map_err(failed)?;
         let group = ProcessGroup(pid);
         if let Some(mut pipe) = stdin {
             let bytes = self.stdin.clone();
@@ -353,7 +353,7 @@ impl Job {
     }
 
     /// Starts it: a copy of a program that stays, or a process of its own.
-    fn start(&self) -> io::Result<Running> {
+    fn start(&self) -> io::Result<RunningChild> {
         let usual =
             self.confinement == Confinement::Tool && self.layout == AddressLayout::Usual && self.environment == Environment::Scrubbed;
         if self.residence == Residence::Kept
@@ -369,14 +369,14 @@ impl Job {
             None => Stdio::piped(),
         });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().map(Running::from)
+        command.spawn().map(RunningChild::from)
     }
 
-    fn start_copy(&self) -> io::Result<Option<Running>> {
+    fn start_copy(&self) -> io::Result<Option<RunningChild>> {
         let (program, args) = (self.stand_in.as_deref().unwrap_or(&self.program), &self.args[..]);
         let (name, directory) = (self.argv0.as_ref(), self.cwd.as_deref());
         let Limits { cpu, memory, file_size, .. } = self.limits;
-        let numbers = Numbers {
+        let numbers = RequestNumbers {
             parent: u64::from(std::process::id()),
             cpu: cpu.as_secs().max(1),
             timer: if cpu < Duration::from_secs(1) && !cpu.is_zero() { u64::from(cpu.subsec_micros().max(1)) } else { 0 },
@@ -385,7 +385,7 @@ impl Job {
             memory: memory.unwrap_or(resident::UNLIMITED),
         };
         let env = self.variables(Tracing::Off).into_iter().collect();
-        let order = resident::Order { program, name, args, directory, usual: usual_variables().collect(), env, numbers };
+        let order = resident::ResidentRequest { program, name, args, directory, usual: usual_variables().collect(), env, numbers };
         running::of_copy(&order, self.stdin_from.as_deref(), !self.stdin.is_empty())
     }
 
@@ -408,7 +408,7 @@ impl Job {
         if let Some(dir) = &self.cwd {
             command.current_dir(dir);
         }
-        let cell = Cell::prepare(&self.confinement)?;
+        let cell = PreparedRules::prepare(&self.confinement)?;
         let limits = self.limits.clone();
         let processes = process_limit();
         let layout = self.layout;
@@ -465,7 +465,7 @@ fn prepare_child(
     parent: i32,
     tracing: Tracing,
     layout: AddressLayout,
-    cell: Option<&Cell>,
+    cell: Option<&PreparedRules>,
 ) -> io::Result<()> {
     // SAFETY: plain system calls on integers and one stack-allocated struct; see `Job::command`.
     unsafe {
@@ -496,7 +496,7 @@ fn prepare_child(
             return Err(io::Error::last_os_error());
         }
     }
-    cell.map_or(Ok(()), Cell::enter)
+    cell.map_or(Ok(()), PreparedRules::enter)
 }
 
 /// How many processes the user may have while a child runs: as many as the machine has now and room for any

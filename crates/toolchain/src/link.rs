@@ -7,9 +7,9 @@
 //! private roots are known), and flags that name files after the output. All these link through their driver.
 
 use crate::compile::CompileRequest;
-use crate::recipes::{Recipes, Way};
+use crate::recipes::{Recipes, WorkWay};
 use crate::script::Script;
-use crate::slim::{Reduced, Surroundings};
+use crate::slim::{SlimLibrary, Surroundings};
 use crate::tool::{Compiler, Launcher};
 use crate::{Job, JobError, Limits, Outcome};
 use std::io::Read;
@@ -21,11 +21,11 @@ use trueline_model::CompilerKind;
 type Key = (PathBuf, Vec<String>);
 
 /// What is known of a key; `None` where the driver has to link.
-static RECIPES: Recipes<Key, Recipe> = Recipes::new();
+static RECIPES: Recipes<Key, LinkRecipe> = Recipes::new();
 
 /// How a driver links one object.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Recipe {
+pub(crate) struct LinkRecipe {
     linker: PathBuf,
     words: Vec<LinkWord>,
     /// What the linker gets besides the object, where a reduced C library would do.
@@ -48,7 +48,7 @@ pub(crate) fn is_direct(compiler: &Compiler, request: &CompileRequest) -> bool {
 }
 
 /// The linker's recipe, learned from the driver with an object that is there; `None` when its answer is not understood.
-pub(crate) fn recipe(compiler: &Compiler, request: &CompileRequest, object: &Path) -> Option<Arc<Recipe>> {
+pub(crate) fn recipe(compiler: &Compiler, request: &CompileRequest, object: &Path) -> Option<Arc<LinkRecipe>> {
     let key = key(compiler, request);
     if let Some(known) = RECIPES.known(&key) {
         return known.recipe();
@@ -58,7 +58,7 @@ pub(crate) fn recipe(compiler: &Compiler, request: &CompileRequest, object: &Pat
     RECIPES.keep(key, learned)
 }
 
-impl Recipe {
+impl LinkRecipe {
     /// The linker at work.
     pub(crate) fn run(&self, object: &Path, output: &Path, limits: &Limits) -> Result<Outcome, JobError> {
         if let Some(surroundings) = &self.surroundings
@@ -73,11 +73,11 @@ impl Recipe {
         self.job(object, output, limits, None).run()
     }
 
-    fn job(&self, object: &Path, output: &Path, limits: &Limits, library: Option<&Reduced>) -> Job {
+    fn job(&self, object: &Path, output: &Path, limits: &Limits, library: Option<&SlimLibrary>) -> Job {
         let start = Job::new(&self.linker).limits(limits.clone()).kept();
-        let start = library.into_iter().filter_map(Reduced::flags).fold(start, Job::arg);
+        let start = library.into_iter().filter_map(SlimLibrary::flags).fold(start, Job::arg);
         self.words.iter().fold(start, |job, word| match word {
-            LinkWord::Plain(text) if text == "-lc" && library.is_some() => job.args(library.map(Reduced::path)),
+            LinkWord::Plain(text) if text == "-lc" && library.is_some() => job.args(library.map(SlimLibrary::path)),
             LinkWord::Plain(text) => job.arg(text),
             LinkWord::Object => job.arg(object),
             LinkWord::Output => job.arg(output),
@@ -105,9 +105,9 @@ impl Recipe {
     }
 }
 
-fn learn(compiler: &Compiler, flags: &[String], object: &Path, output: &Path) -> Result<Option<Recipe>, JobError> {
+fn learn(compiler: &Compiler, flags: &[String], object: &Path, output: &Path) -> Result<Option<LinkRecipe>, JobError> {
     let asked = compiler.job().args(flags).arg("-###").arg(object).arg("-o").arg(output).run()?;
-    let Some(mut recipe) = Recipe::read(&asked.stderr_text(), object, output).filter(|_| asked.success()) else { return Ok(None) };
+    let Some(mut recipe) = LinkRecipe::read(&asked.stderr_text(), object, output).filter(|_| asked.success()) else { return Ok(None) };
     if recipe.linker.file_name().is_some_and(|name| name == "collect2") {
         // collect2 looks for constructors where the linker cannot; ELF linkers can.
         let asked = compiler.job().arg("-print-prog-name=ld").run()?;
@@ -142,7 +142,7 @@ fn key(compiler: &Compiler, request: &CompileRequest) -> Key {
 }
 
 fn known(key: &Key) -> Option<bool> {
-    RECIPES.known(key).map(|way| matches!(way, Way::Direct(_)))
+    RECIPES.known(key).map(|way| matches!(way, WorkWay::Direct(_)))
 }
 
 /// Flags that end before the link, add inputs to compile, or write files named after the output.
@@ -173,7 +173,7 @@ mod tests {
         let half = CompileRequest { output: object.clone(), ..request.clone() }.flags(["-c"]);
         compiler.compile(&half).unwrap();
         let recipe = recipe(compiler, request, &object).unwrap();
-        let link = |output: &Path, library: Option<&Reduced>| recipe.job(&object, output, &Limits::default(), library);
+        let link = |output: &Path, library: Option<&SlimLibrary>| recipe.job(&object, output, &Limits::default(), library);
         let is_slim = recipe.surroundings.as_ref().is_some_and(|s| s.library_for(&recipe.linker, &object, link).is_some());
         std::fs::remove_file(object).unwrap();
         is_slim
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_command_that_is_not_understood_is_no_recipe() {
-        let read = |text| Recipe::read(text, Path::new("a.o"), Path::new("a"));
+        let read = |text| LinkRecipe::read(text, Path::new("a.o"), Path::new("a"));
         assert!(read("").is_none());
         assert!(read(" ld -o a b.o").is_none());
         assert!(read(" ld 'unbalanced -o a a.o").is_none());

@@ -17,30 +17,30 @@ use trueline_model::{CompilerKind, Language};
 
 /// What the commands depend on besides the names of the files.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct ObjectKey {
     compiler: PathBuf,
     flags: Vec<String>,
     extension: OsString,
 }
 
 /// What is known of a key; `None` where the driver has to do it.
-static RECIPES: Recipes<Key, Recipe> = Recipes::new();
+static RECIPES: Recipes<ObjectKey, ObjectRecipe> = Recipes::new();
 
 /// How a driver makes an object.
 #[derive(Debug, PartialEq, Eq)]
-struct Recipe {
-    compile: Command,
-    assemble: Command,
+struct ObjectRecipe {
+    compile: PartCommand,
+    assemble: PartCommand,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Command {
+struct PartCommand {
     program: PathBuf,
-    words: Vec<Word>,
+    words: Vec<CommandWord>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Word {
+enum CommandWord {
     Plain(String),
     Source,
     Assembly,
@@ -52,7 +52,7 @@ enum Word {
 }
 
 /// The files of one compilation.
-struct Files<'a> {
+struct CompilationFiles<'a> {
     source: &'a Path,
     assembly: &'a Path,
     object: &'a Path,
@@ -64,14 +64,14 @@ pub(crate) fn compile(compiler: &Compiler, request: &CompileRequest) -> Result<O
     let mut name = request.output.clone().into_os_string();
     name.push(".s");
     let assembly = PathBuf::from(name);
-    let files = Files { source: &request.source, assembly: &assembly, object: &request.output };
+    let files = CompilationFiles { source: &request.source, assembly: &assembly, object: &request.output };
     let done = recipe.run(&files, &request.limits);
     // Nobody needs it any more; a directory that is removed later takes it along if this fails.
     let _ = std::fs::remove_file(&assembly);
     done
 }
 
-fn recipe(compiler: &Compiler, request: &CompileRequest) -> Option<Arc<Recipe>> {
+fn recipe(compiler: &Compiler, request: &CompileRequest) -> Option<Arc<ObjectRecipe>> {
     let objects = request.flags.iter().filter(|flag| *flag == "-c").count();
     let others = request.flags.iter().filter(|flag| *flag != "-c");
     let is_plain = compiler.id.kind == CompilerKind::Gcc && compiler.launcher == Launcher::default() && request.language != Language::Rust;
@@ -81,7 +81,7 @@ fn recipe(compiler: &Compiler, request: &CompileRequest) -> Option<Arc<Recipe>> 
     let mut flags = vec![request.opt.flag().to_owned()];
     flags.extend((request.debug == DebugInfo::Full).then(|| "-g".to_owned()));
     flags.extend(request.flags.iter().cloned());
-    let key = Key { compiler: compiler.id.path.clone(), flags, extension: request.source.extension()?.to_owned() };
+    let key = ObjectKey { compiler: compiler.id.path.clone(), flags, extension: request.source.extension()?.to_owned() };
     if let Some(known) = RECIPES.known(&key) {
         return known.recipe();
     }
@@ -90,11 +90,11 @@ fn recipe(compiler: &Compiler, request: &CompileRequest) -> Option<Arc<Recipe>> 
     }
     // A driver that could not be asked is asked again for the next program.
     let asked = compiler.compile_job(request).ok()?.arg("-###").run().ok()?;
-    let learned = Recipe::read(&asked.stderr_text(), request).filter(|_| asked.success());
+    let learned = ObjectRecipe::read(&asked.stderr_text(), request).filter(|_| asked.success());
     RECIPES.keep(key, learned)
 }
 
-impl Recipe {
+impl ObjectRecipe {
     /// Reads what a driver prints for `-###`: two lines that are commands, every word of which is understood.
     fn read(printed: &str, request: &CompileRequest) -> Option<Self> {
         let mut lines = printed.lines().filter(|line| line.starts_with(' '));
@@ -104,14 +104,14 @@ impl Recipe {
         }
         let (compile, assemble) = (shlex::split(compile)?, shlex::split(assemble)?);
         let assembly = PathBuf::from(compile.last().filter(|_| compile.iter().rev().nth(1).is_some_and(|word| word == "-o"))?);
-        let files = Files { source: &request.source, assembly: &assembly, object: &request.output };
-        let (compile, assemble) = (Command::read(compile, &files)?, Command::read(assemble, &files)?);
+        let files = CompilationFiles { source: &request.source, assembly: &assembly, object: &request.output };
+        let (compile, assemble) = (PartCommand::read(compile, &files)?, PartCommand::read(assemble, &files)?);
         let is_compiler = compile.program.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"cc1"));
         let is_whole = compile.counts() == [1, 1, 0] && assemble.counts() == [0, 1, 1];
         (is_compiler && is_whole).then_some(Self { compile, assemble })
     }
 
-    fn run(&self, files: &Files<'_>, limits: &Limits) -> Result<Option<Outcome>, JobError> {
+    fn run(&self, files: &CompilationFiles<'_>, limits: &Limits) -> Result<Option<Outcome>, JobError> {
         let mut compiled = self.compile.job(files, limits).run()?;
         if compiled.exit == Exit::TimedOut || compiled.exit == Exit::Signal(libc::SIGXCPU) {
             return Ok(Some(compiled));
@@ -129,8 +129,8 @@ impl Recipe {
     }
 }
 
-impl Command {
-    fn read(all: Vec<String>, files: &Files<'_>) -> Option<Self> {
+impl PartCommand {
+    fn read(all: Vec<String>, files: &CompilationFiles<'_>) -> Option<Self> {
         let mut all = all.into_iter();
         let program = PathBuf::from(all.next()?);
         let (directory, base) = (files.directory()?, files.base()?);
@@ -139,14 +139,14 @@ impl Command {
         let mut words = Vec::new();
         while let Some(text) = all.next() {
             match text.as_str() {
-                "-dumpdir" if all.next()? == directory => words.extend([Word::Plain(text), Word::Directory]),
-                "-dumpbase" if all.next()? == base => words.extend([Word::Plain(text), Word::Base]),
+                "-dumpdir" if all.next()? == directory => words.extend([CommandWord::Plain(text), CommandWord::Directory]),
+                "-dumpbase" if all.next()? == base => words.extend([CommandWord::Plain(text), CommandWord::Base]),
                 "-dumpdir" | "-dumpbase" => return None,
-                path if Path::new(path) == files.source => words.push(Word::Source),
-                path if Path::new(path) == files.assembly => words.push(Word::Assembly),
-                path if Path::new(path) == files.object => words.push(Word::Object),
+                path if Path::new(path) == files.source => words.push(CommandWord::Source),
+                path if Path::new(path) == files.assembly => words.push(CommandWord::Assembly),
+                path if Path::new(path) == files.object => words.push(CommandWord::Object),
                 path if path.contains(&stem) => return None,
-                _ => words.push(Word::Plain(text)),
+                _ => words.push(CommandWord::Plain(text)),
             }
         }
         Some(Self { program, words })
@@ -154,18 +154,19 @@ impl Command {
 
     /// How often source, assembly and object are named.
     fn counts(&self) -> [usize; 3] {
-        [Word::Source, Word::Assembly, Word::Object].map(|wanted| self.words.iter().filter(|word| **word == wanted).count())
+        [CommandWord::Source, CommandWord::Assembly, CommandWord::Object]
+            .map(|wanted| self.words.iter().filter(|word| **word == wanted).count())
     }
 
-    fn job(&self, files: &Files<'_>, limits: &Limits) -> Job {
+    fn job(&self, files: &CompilationFiles<'_>, limits: &Limits) -> Job {
         let start = Job::new(&self.program).limits(limits.clone()).kept();
         let job = self.words.iter().fold(start, |job, word| match word {
-            Word::Plain(text) => job.arg(text),
-            Word::Source => job.arg(files.source),
-            Word::Assembly => job.arg(files.assembly),
-            Word::Object => job.arg(files.object),
-            Word::Directory => job.arg(files.directory().unwrap_or_default()),
-            Word::Base => job.arg(files.base().unwrap_or_default()),
+            CommandWord::Plain(text) => job.arg(text),
+            CommandWord::Source => job.arg(files.source),
+            CommandWord::Assembly => job.arg(files.assembly),
+            CommandWord::Object => job.arg(files.object),
+            CommandWord::Directory => job.arg(files.directory().unwrap_or_default()),
+            CommandWord::Base => job.arg(files.base().unwrap_or_default()),
         });
         match files.object.parent() {
             Some(dir) => job.env("TMPDIR", dir),
@@ -174,7 +175,7 @@ impl Command {
     }
 }
 
-impl Files<'_> {
+impl CompilationFiles<'_> {
     fn directory(&self) -> Option<String> {
         Some(format!("{}/", self.object.parent()?.to_str()?.trim_end_matches('/')))
     }
@@ -197,17 +198,17 @@ mod tests {
     #[test]
     fn two_commands_that_name_the_files_once_are_a_recipe_for_other_files() {
         let printed = "Target: x\n /l/cc1 -quiet /s/a.c -dumpdir /o/ -dumpbase x.bin.c -dumpbase-ext .c \"-march=x\" -o /tmp/cc1.s\nX=\n as -W -o /o/x.bin.o /tmp/cc1.s\nY=\n";
-        let recipe = Recipe::read(printed, &request()).unwrap();
+        let recipe = ObjectRecipe::read(printed, &request()).unwrap();
         let [source, assembly, object] = ["/t/b.c", "/p/y.o.s", "/p/y.o"].map(Path::new);
-        let files = Files { source, assembly, object };
-        let line = |command: &Command| command.job(&files, &Limits::default()).command_line();
+        let files = CompilationFiles { source, assembly, object };
+        let line = |command: &PartCommand| command.job(&files, &Limits::default()).command_line();
         let expected = "/l/cc1 -quiet /t/b.c -dumpdir /p/ -dumpbase y.c -dumpbase-ext .c -march=x -o /p/y.o.s";
         assert_eq!((line(&recipe.compile).as_str(), line(&recipe.assemble).as_str()), (expected, "as -W -o /p/y.o /p/y.o.s"));
     }
 
     #[test]
     fn what_is_not_understood_is_no_recipe() {
-        let read = |first: &str, second: &str| Recipe::read(&format!(" {first}\n {second}\n"), &request());
+        let read = |first: &str, second: &str| ObjectRecipe::read(&format!(" {first}\n {second}\n"), &request());
         let good = ("cc1 /s/a.c -o /tmp/1.s", "as -o /o/x.bin.o /tmp/1.s");
         assert!(read(good.0, good.1).is_some());
         assert!(read(&format!("{}\n ld", good.0), good.1).is_none(), "three commands");

@@ -40,7 +40,7 @@ pub(crate) fn collect(
         let mut idle = true;
         if let Some(pipe) = &mut out {
             match pipe.read(&mut buffer)? {
-                Reading::Bytes(n) => {
+                StreamState::Bytes(n) => {
                     idle = false;
                     seen += n;
                     if seen > limit {
@@ -50,21 +50,21 @@ pub(crate) fn collect(
                         return Ok(Collected { stderr: kept, ended: Some(Exit::Stopped) });
                     }
                 }
-                Reading::Nothing => {}
-                Reading::End => out = None,
+                StreamState::Nothing => {}
+                StreamState::End => out = None,
             }
         }
         if let Some(pipe) = &mut err {
             match pipe.read(&mut buffer)? {
-                Reading::Bytes(n) => {
+                StreamState::Bytes(n) => {
                     idle = false;
                     if kept.len() + n > limit {
                         return Ok(Collected { stderr: kept, ended: Some(Exit::TooMuchOutput) });
                     }
                     kept.extend_from_slice(&buffer[..n]);
                 }
-                Reading::Nothing => {}
-                Reading::End => err = None,
+                StreamState::Nothing => {}
+                StreamState::End => err = None,
             }
         }
         if leader_gone && idle {
@@ -73,7 +73,7 @@ pub(crate) fn collect(
     }
 }
 
-enum Reading {
+enum StreamState {
     Bytes(usize),
     Nothing,
     End,
@@ -88,11 +88,11 @@ impl Pipe {
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(Self(File::from(fd))) }
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<Reading> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<StreamState> {
         match self.0.read(buffer) {
-            Ok(0) => Ok(Reading::End),
-            Ok(n) => Ok(Reading::Bytes(n)),
-            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(Reading::Nothing),
+            Ok(0) => Ok(StreamState::End),
+            Ok(n) => Ok(StreamState::Bytes(n)),
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(StreamState::Nothing),
             Err(e) => Err(e),
         }
     }

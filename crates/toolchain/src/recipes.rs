@@ -10,14 +10,14 @@ use std::sync::{Arc, LazyLock};
 const MOST: usize = 4096;
 
 /// Who does the work.
-pub(crate) enum Way<R> {
+pub(crate) enum WorkWay<R> {
     /// The driver's own tools, by this recipe.
     Direct(Arc<R>),
     /// The driver.
     Driver,
 }
 
-impl<R> Way<R> {
+impl<R> WorkWay<R> {
     /// The recipe, where there is one.
     pub(crate) fn recipe(&self) -> Option<Arc<R>> {
         match self {
@@ -28,7 +28,7 @@ impl<R> Way<R> {
 }
 
 /// Ways by what they depend on.
-pub(crate) struct Recipes<K, R>(LazyLock<Mutex<HashMap<K, Way<R>>>>);
+pub(crate) struct Recipes<K, R>(LazyLock<Mutex<HashMap<K, WorkWay<R>>>>);
 
 impl<K: Hash + Eq, R> Recipes<K, R> {
     pub(crate) const fn new() -> Self {
@@ -36,13 +36,13 @@ impl<K: Hash + Eq, R> Recipes<K, R> {
     }
 
     /// What is known of a key; `None` when its driver was not asked yet.
-    pub(crate) fn known(&self, key: &K) -> Option<Way<R>> {
-        self.0.lock().get(key).map(|way| way.recipe().map_or(Way::Driver, Way::Direct))
+    pub(crate) fn known(&self, key: &K) -> Option<WorkWay<R>> {
+        self.0.lock().get(key).map(|way| way.recipe().map_or(WorkWay::Driver, WorkWay::Direct))
     }
 
     /// Remembers what was learned.
     pub(crate) fn keep(&self, key: K, learned: Option<R>) -> Option<Arc<R>> {
-        let way = learned.map_or(Way::Driver, |recipe| Way::Direct(Arc::new(recipe)));
+        let way = learned.map_or(WorkWay::Driver, |recipe| WorkWay::Direct(Arc::new(recipe)));
         let recipe = way.recipe();
         let mut recipes = self.0.lock();
         if recipes.len() >= MOST {

@@ -9,7 +9,7 @@ use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 /// A child of ours and our ends of its streams.
-pub(crate) struct Running {
+pub(crate) struct RunningChild {
     pub pid: i32,
     /// Where its input goes, when it is given bytes.
     pub stdin: Option<File>,
@@ -17,7 +17,7 @@ pub(crate) struct Running {
     pub stderr: OwnedFd,
 }
 
-impl From<Child> for Running {
+impl From<Child> for RunningChild {
     /// A child whose two outputs are pipes.
     fn from(mut child: Child) -> Self {
         let stdin = child.stdin.take().map(|pipe| File::from(OwnedFd::from(pipe)));
@@ -27,7 +27,7 @@ impl From<Child> for Running {
 }
 
 /// A copy of a program that stays, reading from a file, from us, or nothing; `None` when there is no such program.
-pub(crate) fn of_copy(order: &resident::Order<'_>, source: Option<&OwnedFd>, is_fed: bool) -> io::Result<Option<Running>> {
+pub(crate) fn of_copy(order: &resident::ResidentRequest<'_>, source: Option<&OwnedFd>, is_fed: bool) -> io::Result<Option<RunningChild>> {
     let (stdin_theirs, stdin_ours) = match source {
         Some(source) => (source.try_clone()?, None),
         None if is_fed => {
@@ -39,7 +39,7 @@ pub(crate) fn of_copy(order: &resident::Order<'_>, source: Option<&OwnedFd>, is_
     let (stdout, stdout_theirs) = io::pipe()?;
     let (stderr, stderr_theirs) = io::pipe()?;
     let pid = resident::start(order, [stdin_theirs.as_fd(), stdout_theirs.as_fd(), stderr_theirs.as_fd()]);
-    Ok(pid.map(|pid| Running { pid, stdin: stdin_ours, stdout: stdout.into(), stderr: stderr.into() }))
+    Ok(pid.map(|pid| RunningChild { pid, stdin: stdin_ours, stdout: stdout.into(), stderr: stderr.into() }))
 }
 
 /// What a child used.

@@ -26,7 +26,7 @@ const MOST: usize = 64;
 /// What a link brings along besides the program: the parts of a recipe that matter here.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Surroundings {
-    library: Arc<Library>,
+    library: Arc<SharedNames>,
     /// The linker script that stands for the C library, cut where the library's path stood.
     script: [String; 2],
     /// Names that the start files define, and names that they need.
@@ -36,7 +36,7 @@ pub(crate) struct Surroundings {
 
 /// The names of a shared library.
 #[derive(Debug, PartialEq, Eq)]
-struct Library {
+struct SharedNames {
     /// Functions, with the version that a program gets.
     functions: HashMap<Vec<u8>, Vec<u8>>,
     /// All that it defines.
@@ -45,7 +45,7 @@ struct Library {
 
 /// The global names of an object.
 #[derive(Debug, Default)]
-struct Names {
+struct ObjectNames {
     defined: BTreeSet<Vec<u8>>,
     needed: BTreeSet<Vec<u8>>,
     /// Those that may stay without a definition.
@@ -82,7 +82,7 @@ impl Surroundings {
                 _ if LIBRARIES.contains(&word) || FLAGS.contains(&word) => {}
                 _ if word.starts_with("-L") => places.push(PathBuf::from(&word[2..])),
                 _ if word.ends_with(".o") => {
-                    let names = Names::of(&std::fs::read(word).ok()?)?;
+                    let names = ObjectNames::of(&std::fs::read(word).ok()?)?;
                     defined.extend(names.defined);
                     needed.extend(names.needed.into_iter().chain(names.wanted));
                 }
@@ -94,17 +94,22 @@ impl Surroundings {
         let path = text.split_whitespace().find(|word| word.ends_with("/libc.so.6"))?.to_owned();
         let (before, after) = text.split_once(&path)?;
         let is_one = libraries == 1 && !after.contains("libc.so.6");
-        let library = is_one.then(|| Library::at(Path::new(&path)))??;
+        let library = is_one.then(|| SharedNames::at(Path::new(&path)))??;
         Some(Self { library, script: [before.to_owned(), after.to_owned()], defined, needed })
     }
 
     /// The library to be given instead of `-lc`; `None` when an object needs the whole one. Works in the object's directory,
     /// and asks for links, to a file and with a library, to see whether the linker plays along.
-    pub(crate) fn library_for(&self, linker: &Path, object: &Path, link: impl Fn(&Path, Option<&Reduced>) -> Job) -> Option<Reduced> {
-        type Known = HashMap<(PathBuf, usize, BTreeMap<Vec<u8>, Vec<u8>>), Option<Reduced>>;
+    pub(crate) fn library_for(
+        &self,
+        linker: &Path,
+        object: &Path,
+        link: impl Fn(&Path, Option<&SlimLibrary>) -> Job,
+    ) -> Option<SlimLibrary> {
+        type Known = HashMap<(PathBuf, usize, BTreeMap<Vec<u8>, Vec<u8>>), Option<SlimLibrary>>;
         static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
         static SIZES: LazyLock<Mutex<HashMap<PathBuf, Option<u32>>>> = LazyLock::new(Mutex::default);
-        let functions = self.functions(&Names::of(&std::fs::read(object).ok()?)?)?;
+        let functions = self.functions(&ObjectNames::of(&std::fs::read(object).ok()?)?)?;
         let key = (linker.to_owned(), Arc::as_ptr(&self.library) as usize, functions);
         if let Some(known) = KNOWN.lock().get(&key) {
             return known.clone();
@@ -116,14 +121,14 @@ impl Surroundings {
             let known = SIZES.lock().get(linker).copied();
             let size = known.unwrap_or_else(|| try_sizes(&reduced, object, link));
             SIZES.lock().insert(linker.to_owned(), size);
-            size.map(|hash_size| Reduced { hash_size, ..reduced })
+            size.map(|hash_size| SlimLibrary { hash_size, ..reduced })
         });
         KNOWN.lock().insert(key, made.clone());
         made
     }
 
     /// The functions of the C library that a program with this object calls; `None` when it needs more, or gives it something.
-    fn functions(&self, names: &Names) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
+    fn functions(&self, names: &ObjectNames) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
         if names.defined.iter().any(|name| self.library.names.contains(name)) {
             return None;
         }
@@ -136,7 +141,7 @@ impl Surroundings {
     }
 
     /// Has the assembler and the linker make a library that has these functions only.
-    fn reduce(&self, functions: &BTreeMap<Vec<u8>, Vec<u8>>, linker: &Path, object: &Path) -> Option<Reduced> {
+    fn reduce(&self, functions: &BTreeMap<Vec<u8>, Vec<u8>>, linker: &Path, object: &Path) -> Option<SlimLibrary> {
         let is_plain = |name: &[u8]| name.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'));
         let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (name, version) in functions {
@@ -170,19 +175,19 @@ impl Surroundings {
         let library = in_memory(c"libc.so.6", &made?)?;
         let [before, after] = &self.script;
         let script = in_memory(c"libc.so", format!("{before}{}{after}", path_of(&library).display()).as_bytes())?;
-        Some(Reduced { _library: Arc::new(library), script: Arc::new(script), hash_size: 0 })
+        Some(SlimLibrary { _library: Arc::new(library), script: Arc::new(script), hash_size: 0 })
     }
 }
 
 /// A reduced library and the linker script that names it, both in memory: nothing is left where we end.
 #[derive(Clone, Debug)]
-pub(crate) struct Reduced {
+pub(crate) struct SlimLibrary {
     _library: Arc<File>,
     script: Arc<File>,
     hash_size: u32,
 }
 
-impl Reduced {
+impl SlimLibrary {
     /// What to give to the linker in the place of `-lc`.
     pub(crate) fn path(&self) -> PathBuf {
         path_of(&self.script)
@@ -195,11 +200,11 @@ impl Reduced {
 }
 
 /// The size of its table with which a linker makes of a reduced library what it makes of the whole one; `None` when there is none.
-fn try_sizes(reduced: &Reduced, object: &Path, link: impl Fn(&Path, Option<&Reduced>) -> Job) -> Option<u32> {
+fn try_sizes(reduced: &SlimLibrary, object: &Path, link: impl Fn(&Path, Option<&SlimLibrary>) -> Job) -> Option<u32> {
     let mut name = object.as_os_str().to_owned();
     name.push(".try");
     let output = PathBuf::from(name);
-    let made = |library: Option<&Reduced>| {
+    let made = |library: Option<&SlimLibrary>| {
         let outcome = link(&output, library).run().ok()?;
         let bytes = std::fs::read(&output).ok();
         let _ = std::fs::remove_file(&output);
@@ -208,7 +213,7 @@ fn try_sizes(reduced: &Reduced, object: &Path, link: impl Fn(&Path, Option<&Redu
     let whole = made(None)?;
     // The sizes that GNU ld grows to; 0 for one without such a table.
     let mut sizes = [16381, 8191, 32749, 65537, 0].into_iter();
-    sizes.find(|&hash_size| made(Some(&Reduced { hash_size, ..reduced.clone() })).is_some_and(|slim| is_same_program(&whole, &slim)))
+    sizes.find(|&hash_size| made(Some(&SlimLibrary { hash_size, ..reduced.clone() })).is_some_and(|slim| is_same_program(&whole, &slim)))
 }
 
 /// Whether two files differ in the order of names and in the build's number at most.
@@ -241,10 +246,10 @@ fn in_memory(name: &std::ffi::CStr, bytes: &[u8]) -> Option<File> {
     Some(file)
 }
 
-impl Library {
+impl SharedNames {
     /// Reads a library, once.
     fn at(path: &Path) -> Option<Arc<Self>> {
-        static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Option<Arc<Library>>>>> = LazyLock::new(Mutex::default);
+        static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Option<Arc<SharedNames>>>>> = LazyLock::new(Mutex::default);
         let read = || Self::read(&std::fs::read(path).ok()?).map(Arc::new);
         KNOWN.lock().entry(path.to_owned()).or_insert_with(read).clone()
     }
@@ -271,7 +276,7 @@ impl Library {
     }
 }
 
-impl Names {
+impl ObjectNames {
     /// The global names of an object file; `None` when it is not understood.
     fn of(bytes: &[u8]) -> Option<Self> {
         let (header, endian) = (object::elf::FileHeader64::<Endianness>::parse(bytes).ok()?, Endianness::Little);
@@ -300,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_c_library_of_this_machine_is_read_with_the_versions_that_programs_get() {
-        let library = Library::at(Path::new("/lib/x86_64-linux-gnu/libc.so.6")).expect("a C library");
+        let library = SharedNames::at(Path::new("/lib/x86_64-linux-gnu/libc.so.6")).expect("a C library");
         assert_eq!(library.functions.get(&b"printf"[..]).map(Vec::as_slice), Some(&b"GLIBC_2.2.5"[..]));
         assert_eq!(library.functions.get(&b"memcpy"[..]).map(Vec::as_slice), Some(&b"GLIBC_2.14"[..]), "the later of two");
         assert!(library.names.contains(&b"stdout"[..]) && !library.functions.contains_key(&b"stdout"[..]), "data");
@@ -308,12 +313,12 @@ mod tests {
 
     #[test]
     fn an_object_that_needs_data_or_gives_names_needs_the_whole_library() {
-        let library = Library::at(Path::new("/lib/x86_64-linux-gnu/libc.so.6")).expect("a C library");
+        let library = SharedNames::at(Path::new("/lib/x86_64-linux-gnu/libc.so.6")).expect("a C library");
         let needed = BTreeSet::from([b"__libc_start_main".to_vec(), b"main".to_vec()]);
         let surroundings = Surroundings { library, script: Default::default(), defined: BTreeSet::from([b"_init".to_vec()]), needed };
         let set = |names: &[&str]| names.iter().map(|name| name.as_bytes().to_vec()).collect();
         let functions = |defined: &[&str], needed: &[&str], wanted: &[&str]| {
-            let names = Names { defined: set(defined), needed: set(needed), wanted: set(wanted) };
+            let names = ObjectNames { defined: set(defined), needed: set(needed), wanted: set(wanted) };
             surroundings.functions(&names).map(|all| all.into_keys().map(|name| String::from_utf8(name).unwrap()).collect::<Vec<_>>())
         };
         let some = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use trueline_model::wording::{self, Report};
+use trueline_model::wording::{self, ReportWords};
 use trueline_model::{CompilerId, CompilerKind, Fault, Fingerprint, Language, OptLevel, PassRole, Program, Reading, Verdict};
 use trueline_toolchain::quote;
 
@@ -119,7 +119,7 @@ pub fn crash_key(message: &str) -> String {
 fn report(draft: &Draft<'_>) -> String {
     let mut text = String::new();
     let id = draft.compiler;
-    let Report { title, expected, actual } = wording::report(draft.fault);
+    let ReportWords { title, expected, actual } = wording::report(draft.fault);
     let tracker = match id.kind {
         CompilerKind::Gcc => "gcc.gnu.org/bugzilla · component: debug · keyword: wrong-debug",
         CompilerKind::Rustc => "github.com/rust-lang/rust · labels: A-debuginfo, C-bug",

@@ -4,7 +4,7 @@ use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, InstructionInf
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use trueline_dwarf::{BlockKind, Module};
-use trueline_machine::emulate::Code;
+use trueline_machine::emulate::DecodedCode;
 use trueline_machine::image::Image;
 use trueline_machine::library;
 use trueline_machine::symbolic::call::Effect;
@@ -49,7 +49,7 @@ impl Build {
     fn find(&mut self) {
         let debug = Arc::clone(&self.debug);
         let image = Arc::clone(&self.image);
-        let code = Code::new(&image);
+        let code = DecodedCode::new(&image);
         let names: HashMap<u64, &str> = image.symbols.iter().filter(|s| s.function).map(|s| (s.address, &*s.name)).collect();
         let mut factory = InstructionInfoFactory::new();
         for function in &debug.functions {

@@ -15,7 +15,7 @@ mod text;
 #[cfg(test)]
 mod wording;
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use crate::input::project::ProjectFlags;
 use crate::input::{BuildFlags, FocusFlags, LaunchFlags, TraceFlags, parse_duration};
 use crate::style::Style;
@@ -114,7 +114,7 @@ pub struct Args {
 }
 
 /// Checks what the arguments name and prints what was found.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let started = Instant::now();
     let policy = args.tracing.policy()?;
     if args.budget.is_some() && args.tracing.engine != EngineKind::Native {
@@ -195,7 +195,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         let causes = if baseline.causes() > 0 { format!("{} known causes, ", baseline.causes()) } else { String::new() };
         let (known, unchecked) = (baseline.known(), baseline.unchecked());
         eprintln!("{}: {causes}{known} known violations, {unchecked} builds that cannot be checked", path.display());
-        return Ok(Ending::Clean);
+        return Ok(CommandEnding::Clean);
     }
     ending(&checked)
 }
@@ -211,7 +211,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// 2 when something could not be checked and nobody knew, else 1 when something new was found.
-fn ending(checked: &[Checked]) -> anyhow::Result<Ending> {
+fn ending(checked: &[Checked]) -> anyhow::Result<CommandEnding> {
     let mut failures = checked.iter().flat_map(Checked::failures);
     if let Some((run, first)) = failures.next() {
         let more = failures.count() + 1;
@@ -219,5 +219,5 @@ fn ending(checked: &[Checked]) -> anyhow::Result<Ending> {
         bail!("{more} build(s) could not be checked: {place}{}", first.message);
     }
     let found = checked.iter().flat_map(|c| &c.runs).any(|run| !run.violations.is_empty());
-    Ok(if found { Ending::Found } else { Ending::Clean })
+    Ok(if found { CommandEnding::Found } else { CommandEnding::Clean })
 }

@@ -1,11 +1,11 @@
 //! `trueline dap`: the small debugger for editors, over the Debug Adapter Protocol.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use crate::input::LaunchFlags;
 use anyhow::Context;
 use std::io::BufReader;
 use std::path::PathBuf;
-use trueline_debug::{Debugger, Reference, dap::wire};
+use trueline_debug::{ProgramDebugger, ReferenceValues, dap::wire};
 use trueline_dwarf::Search;
 use trueline_model::Policy;
 use trueline_toolchain::Limits;
@@ -30,7 +30,7 @@ pub struct Args {
 
 /// What a client's launch request says of the program.
 #[derive(serde::Deserialize)]
-struct Launch {
+struct LaunchRequest {
     /// The binary.
     program: PathBuf,
     /// Its arguments.
@@ -41,7 +41,7 @@ struct Launch {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let request = |binary: &PathBuf, program_args: &[String]| -> anyhow::Result<TraceRequest> {
         let mut request = TraceRequest::new(std::path::absolute(binary)?);
         request.policy = args.policy;
@@ -51,12 +51,13 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         request.search = Search::with(&args.debug_dirs);
         Ok(request)
     };
-    let start = |arguments: &serde_json::Value| -> anyhow::Result<Debugger> {
-        let asked: Launch = serde_json::from_value(arguments.clone()).context("the launch request needs `program`")?;
-        let reference = asked.reference.as_ref().map(|binary| Ok::<_, anyhow::Error>(Reference::record(&request(binary, &asked.args)?)?));
-        Ok(Debugger::new(request(&asked.program, &asked.args)?, reference.transpose()?))
+    let start = |arguments: &serde_json::Value| -> anyhow::Result<ProgramDebugger> {
+        let asked: LaunchRequest = serde_json::from_value(arguments.clone()).context("the launch request needs `program`")?;
+        let reference =
+            asked.reference.as_ref().map(|binary| Ok::<_, anyhow::Error>(ReferenceValues::record(&request(binary, &asked.args)?)?));
+        Ok(ProgramDebugger::new(request(&asked.program, &asked.args)?, reference.transpose()?))
     };
     let launch = |arguments: &serde_json::Value| start(arguments).map_err(|e| format!("{e:#}"));
     wire::serve(&mut BufReader::new(std::io::stdin()), &mut std::io::stdout(), &launch)?;
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }

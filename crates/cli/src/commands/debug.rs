@@ -1,11 +1,11 @@
 //! `trueline debug`: the native engine as a small debugger.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use crate::input::LaunchFlags;
 use anyhow::Context;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
-use trueline_debug::{Debugger, Mark, Reference, Reply, ShownFrame, ShownVariable, parse};
+use trueline_debug::{Mark, ProgramDebugger, ReferenceValues, Reply, ShownFrame, ShownVariable, parse};
 use trueline_dwarf::Search;
 use trueline_model::Policy;
 use trueline_toolchain::Limits;
@@ -56,7 +56,7 @@ pub struct Document<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let request = |binary: &PathBuf| -> anyhow::Result<TraceRequest> {
         let mut request = TraceRequest::new(std::path::absolute(binary)?);
         request.policy = args.policy;
@@ -67,13 +67,13 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         Ok(request)
     };
     let reference = match &args.reference {
-        Some(binary) => Some(Reference::record(&request(binary)?)?),
+        Some(binary) => Some(ReferenceValues::record(&request(binary)?)?),
         None => None,
     };
     if reference.as_ref().is_some_and(|r| !r.is_whole) {
         eprintln!("note: the reference was not seen to its end; only lost variables are marked");
     }
-    let mut debugger = Debugger::new(request(&args.binary)?, reference);
+    let mut debugger = ProgramDebugger::new(request(&args.binary)?, reference);
     let input: Box<dyn BufRead> = match &args.commands {
         Some(file) => {
             let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -109,7 +109,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     if has_failed && !is_prompted {
         anyhow::bail!("some commands could not be done");
     }
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }
 
 fn print_reply(reply: &Reply) {

@@ -1,6 +1,6 @@
 //! `trueline doctor`: each tool found, its version, what it enables, and what installs the rest.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::ops::ControlFlow;
@@ -62,7 +62,7 @@ impl<'a> DebuggerRow<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let diagnosis = diagnose();
     if args.json {
         println!("{}", serde_json::to_string_pretty(&document(&diagnosis))?);
@@ -72,7 +72,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
             install(&diagnosis)?;
         }
     }
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }
 
 fn document(diagnosis: &Diagnosis) -> Document<'_> {

@@ -5,7 +5,7 @@ pub mod progress;
 mod project;
 mod slurm;
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use crate::input::project::ProjectFlags;
 use crate::input::{LaunchFlags, drivers, parse_duration};
 use anyhow::{Context, bail};
@@ -14,7 +14,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use trueline_campaign::{CampaignError, Confirm, Minimize, Oracle, Plan, Reporter, SeedOrder, Seeds, Shard, Silent, Totals, Validation};
+use trueline_campaign::{
+    CampaignError, CampaignPlan, Confirm, Minimize, Oracle, Reporter, SeedOrder, Seeds, Shard, Silent, Totals, Validation,
+};
 use trueline_generate::SourceSpec;
 use trueline_model::{CompilerKind, EngineKind, Invariant, Language, OptLevel, Policy};
 use trueline_store::Store;
@@ -141,7 +143,7 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {
 }
 
 /// Hunts until the time, the seeds or the user's patience ends.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     if args.cluster.on == slurm::HuntPlace::Slurm || args.cluster.attach.is_some() {
         return run_on_slurm(&args);
     }
@@ -163,9 +165,9 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     conclude(&args, &store, &totals)
 }
 
-fn reporter(args: &Args, plan: &Plan) -> Box<dyn Reporter> {
+fn reporter(args: &Args, plan: &CampaignPlan) -> Box<dyn Reporter> {
     if args.json {
-        Box::new(progress::Lines)
+        Box::new(progress::EventLines)
     } else if std::io::stderr().is_terminal() {
         Box::new(progress::Bar::new(plan))
     } else {
@@ -190,7 +192,7 @@ fn keep_bad_mutation(error: CampaignError, db: &std::path::Path) -> anyhow::Erro
 }
 
 /// Prints the table and writes the report.
-fn conclude(args: &Args, store: &Store, totals: &Totals) -> anyhow::Result<Ending> {
+fn conclude(args: &Args, store: &Store, totals: &Totals) -> anyhow::Result<CommandEnding> {
     let counts = store.counts()?;
     if !args.json {
         print_summary(store, totals)?;
@@ -205,7 +207,7 @@ fn conclude(args: &Args, store: &Store, totals: &Totals) -> anyhow::Result<Endin
             println!("\nreport: {}", index.display());
         }
     }
-    Ok(if args.fail_on_findings && counts.findings > 0 { Ending::Found } else { Ending::Clean })
+    Ok(if args.fail_on_findings && counts.findings > 0 { CommandEnding::Found } else { CommandEnding::Clean })
 }
 
 fn stop_on_signals() {
@@ -217,12 +219,12 @@ fn stop_on_signals() {
 }
 
 /// Submits the hunt as an array, follows it, and reports on the merged result as a hunt here would.
-fn run_on_slurm(args: &Args) -> anyhow::Result<Ending> {
+fn run_on_slurm(args: &Args) -> anyhow::Result<CommandEnding> {
     // What a shard would refuse is refused before anything is queued.
     plan_of(args)?;
     stop_on_signals();
     if let slurm::ArrayOutcome::Left = slurm::run(&args.cluster, &args.db, &STOP)? {
-        return Ok(Ending::Clean);
+        return Ok(CommandEnding::Clean);
     }
     conclude(args, &Store::open_existing(&args.db)?, &Totals::default())
 }
@@ -238,12 +240,12 @@ fn beside(db: &std::path::Path, what: &str) -> PathBuf {
     db.with_file_name(format!("{stem}-{what}"))
 }
 
-fn plan_of(args: &Args) -> anyhow::Result<Plan> {
+fn plan_of(args: &Args) -> anyhow::Result<CampaignPlan> {
     let compilers = compilers_of(args)?;
     if compilers.is_empty() {
         bail!("no compiler was found; install one with `apt-get install gcc clang-16`, or name one with --cc");
     }
-    let mut plan = Plan::new(compilers);
+    let mut plan = CampaignPlan::new(compilers);
     if !args.opt.is_empty() {
         if args.opt.contains(&OptLevel::O0) {
             bail!("-O0 is what the others are compared with; leave it out of --opt");

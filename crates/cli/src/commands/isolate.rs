@@ -3,7 +3,7 @@
 mod print;
 mod programs;
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use anyhow::{Context, bail};
 pub use print::Document;
 use print::IsolateOutcome;
@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use trueline_coverage::{GcovCoverage, StockCoverage};
 use trueline_explain::{FailingCase, FailureScope, FailureSearch, find_case};
 use trueline_isolate::{
-    Aggregate, Level, RankingReport, SearchEvent, Setting, Strategy, SwitchWitness, Switchboard, WitnessSearch, bisected_pass,
-    compiler_switches, debug_counters, switch_witnesses,
+    Aggregate, ProgramSetting, RankLevel, RankingReport, SearchEvent, SearchStrategy, SwitchWitness, Switchboard, WitnessSearch,
+    bisected_pass, compiler_switches, debug_counters, switch_witnesses,
 };
 use trueline_model::{BlamedPass, Coverage, CoverageSet, OptLevel};
 use trueline_toolchain::{Compiler, Limits, cpu_time, find_compiler};
@@ -138,12 +138,12 @@ struct GuiltyPass {
 }
 
 /// A compiler under one of the back ends.
-enum Watched {
+enum WatchedCompiler {
     Stock(StockCoverage),
     Gcov(GcovCoverage),
 }
 
-impl Watched {
+impl WatchedCompiler {
     fn coverage(&self) -> &dyn Coverage {
         match self {
             Self::Stock(stock) => stock,
@@ -171,7 +171,7 @@ impl Watched {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let started = (Instant::now(), cpu_time());
     let (text_flags, cflags) = parted(&args.cflags);
     let given = read_program(&args, &text_flags)?;
@@ -193,7 +193,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let search = WitnessSearch {
         protect_output: case.protect_output,
         validity: case.soundness.validity(),
-        strategy: if args.search == SearchKind::Guided { Strategy::Guided } else { Strategy::Random },
+        strategy: if args.search == SearchKind::Guided { SearchStrategy::Guided } else { SearchStrategy::Random },
         seed: args.seed,
         ..WitnessSearch::new(program, &*case.judge, coverage, &flags)
     };
@@ -201,7 +201,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     progress.clear();
     let levels = passing_levels(&case, coverage)?;
     let compared = !(found.witnesses.is_empty() && switches.is_empty() && extra.covered.is_empty() && levels.is_empty());
-    let level = if args.level == LevelKind::File { Level::File } else { Level::Function };
+    let level = if args.level == LevelKind::File { RankLevel::File } else { RankLevel::Function };
     let report = RankingReport {
         found: &found,
         switches: &switches,
@@ -243,7 +243,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
             found.unjudged
         );
     }
-    Ok(if args.fail_on_findings { Ending::Found } else { Ending::Clean })
+    Ok(if args.fail_on_findings { CommandEnding::Found } else { CommandEnding::Clean })
 }
 
 /// The pass that a switch stops: the one it names, or the one at which LLVM's dial stands.
@@ -279,14 +279,14 @@ fn triaged_passes(path: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names.into_iter().collect())
 }
 
-fn open_coverage(args: &Args, compiler: &Compiler) -> anyhow::Result<Watched> {
+fn open_coverage(args: &Args, compiler: &Compiler) -> anyhow::Result<WatchedCompiler> {
     let limits = Limits { cpu: Duration::from_secs(6), ..Limits::seconds(60) };
     Ok(match args.coverage {
-        CoverageKind::Stock => Watched::Stock(StockCoverage::new(compiler)?.limits(limits)),
+        CoverageKind::Stock => WatchedCompiler::Stock(StockCoverage::new(compiler)?.limits(limits)),
         CoverageKind::Gcov => {
             let folder = compiler.id.path.parent().map(Path::to_owned).unwrap_or_default();
             let notes = args.notes.clone().unwrap_or(folder);
-            Watched::Gcov(GcovCoverage::new(compiler, &notes)?.limits(limits))
+            WatchedCompiler::Gcov(GcovCoverage::new(compiler, &notes)?.limits(limits))
         }
     })
 }
@@ -311,7 +311,7 @@ fn find_switches(
 
 fn passing_levels(case: &FailingCase, coverage: &dyn Coverage) -> anyhow::Result<Vec<CoverageSet>> {
     let measure = |opt: OptLevel| {
-        let setting = Setting { opt, ..case.setting.clone() };
+        let setting = ProgramSetting { opt, ..case.setting.clone() };
         Ok(coverage.measure(&case.program, &setting.all_flags())?)
     };
     case.judge.passing_levels(&case.program)?.into_iter().map(measure).collect()

@@ -1,11 +1,11 @@
 //! `trueline ledger`: the causes that were found in compilers and debuggers, looked for again and shown.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use trueline_ledger::{Answer, Entry, Family, Ledger, Recorded, Standing, State, Status, Tried, verify};
+use trueline_ledger::{Answer, Ledger, LedgerEntry, Recorded, Standing, State, Status, ToolFamily, Tried, verify};
 use trueline_report::{LedgerLine, LedgerPage, LedgerRow, write_ledger};
 use trueline_toolchain::{Compiler, Tool, ToolError, ToolKind, find_compiler, find_tool, installed_compilers, installed_debuggers};
 
@@ -13,11 +13,11 @@ use trueline_toolchain::{Compiler, Tool, ToolError, ToolKind, find_compiler, fin
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: LedgerAction,
 }
 
 #[derive(clap::Subcommand)]
-enum Action {
+enum LedgerAction {
     /// Build each program with the compilers at hand, show it to the debuggers at hand, and say whether the fault shows, is gone or has changed. Exits with 1 when a
     /// build contradicts the ledger.
     Verify {
@@ -70,18 +70,18 @@ pub struct Verified {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     match args.action {
-        Action::Verify { ledger, cc, debugger, only, json } => verify_all(&read(&ledger, &only)?, &cc, &debugger, json),
-        Action::Html { ledger, out } => {
+        LedgerAction::Verify { ledger, cc, debugger, only, json } => verify_all(&read(&ledger, &only)?, &cc, &debugger, json),
+        LedgerAction::Html { ledger, out } => {
             let pages: Vec<LedgerPage> = read(&ledger, &[])?.iter().map(page).collect();
             println!("{}", write_ledger(&out, &pages)?.display());
-            Ok(Ending::Clean)
+            Ok(CommandEnding::Clean)
         }
     }
 }
 
-fn read(dir: &Path, only: &[String]) -> anyhow::Result<Vec<Entry>> {
+fn read(dir: &Path, only: &[String]) -> anyhow::Result<Vec<LedgerEntry>> {
     let mut entries = Ledger::read(dir).with_context(|| format!("cannot read the ledger {}", dir.display()))?.entries;
     if let Some(unknown) = only.iter().find(|name| !entries.iter().any(|e| e.id.0 == **name)) {
         bail!("{} has no entry {unknown}; its entries are the directories with a bug.toml", dir.display());
@@ -102,7 +102,7 @@ fn debuggers(names: &[String]) -> Result<Vec<Tool>, ToolError> {
     }
 }
 
-fn verify_all(entries: &[Entry], cc: &[String], debugger: &[String], json: bool) -> anyhow::Result<Ending> {
+fn verify_all(entries: &[LedgerEntry], cc: &[String], debugger: &[String], json: bool) -> anyhow::Result<CommandEnding> {
     let compilers: Vec<Compiler> = match cc {
         [] => installed_compilers(),
         names => names.iter().map(|name| find_compiler(name)).collect::<Result<_, _>>()?,
@@ -116,8 +116,8 @@ fn verify_all(entries: &[Entry], cc: &[String], debugger: &[String], json: bool)
         }
         let mut builds = Vec::new();
         let tried: Vec<Tried> = match entry.bug.component.family() {
-            Family::Compilers(kind) => compilers.iter().filter(|c| c.id.kind == kind).map(Tried::Compiler).collect(),
-            Family::Debuggers(kind) => debuggers.iter().filter(|d| d.kind == kind).map(Tried::Debugger).collect(),
+            ToolFamily::Compilers(kind) => compilers.iter().filter(|c| c.id.kind == kind).map(Tried::Compiler).collect(),
+            ToolFamily::Debuggers(kind) => debuggers.iter().filter(|d| d.kind == kind).map(Tried::Debugger).collect(),
         };
         for tried in tried {
             builds.extend(verify(entry, tried)?);
@@ -143,7 +143,7 @@ fn verify_all(entries: &[Entry], cc: &[String], debugger: &[String], json: bool)
         verified.iter().for_each(print);
     }
     let is_news = verified.iter().any(|v| v.builds.iter().any(Answer::is_news));
-    Ok(if is_news { Ending::Found } else { Ending::Clean })
+    Ok(if is_news { CommandEnding::Found } else { CommandEnding::Clean })
 }
 
 fn print(entry: &Verified) {
@@ -171,7 +171,7 @@ fn print(entry: &Verified) {
     }
 }
 
-fn page(entry: &Entry) -> LedgerPage {
+fn page(entry: &LedgerEntry) -> LedgerPage {
     let bug = &entry.bug;
     let levels = entry.levels();
     let program = entry.program.source.lines().zip(1u32..);

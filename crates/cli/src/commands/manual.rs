@@ -1,7 +1,7 @@
 //! `trueline manual`: man pages and shell completions, from the same definition as `--help`, and the JSON schemas of
 //! every document, from the types that print it.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -16,7 +16,7 @@ pub struct Args {
 }
 
 /// Writes man pages, completions and schemas.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let [pages, completions, schemas] = ["man1", "completions", "schemas"].map(|name| args.out.join(name));
     for dir in [&pages, &completions, &schemas] {
         std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -32,5 +32,5 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         let text = serde_json::to_string_pretty(&schema)? + "\n";
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }

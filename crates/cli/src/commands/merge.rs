@@ -1,6 +1,6 @@
 //! `trueline merge`: joins campaign databases by content, in any order, as often as one likes.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use anyhow::Context;
 use std::path::PathBuf;
 use trueline_store::{MergeSummary, Store};
@@ -36,7 +36,7 @@ pub struct Document<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     // What cannot be read is told before a database is made for it.
     for input in &args.inputs {
         Store::open_existing(input).with_context(|| format!("cannot merge {}", input.display()))?;
@@ -64,5 +64,5 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
             counts.distinct
         );
     }
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }

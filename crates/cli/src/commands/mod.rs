@@ -23,7 +23,7 @@ mod toolchains;
 mod trace;
 mod triage;
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use clap::Subcommand;
 
 /// The commands, in the order of `--help`: find, explain, repair, the rest.
@@ -52,7 +52,7 @@ pub enum Command {
 }
 
 /// Runs the command that was given.
-pub fn run(command: Command) -> anyhow::Result<Ending> {
+pub fn run(command: Command) -> anyhow::Result<CommandEnding> {
     match command {
         Command::Check(args) => check::run(*args),
         Command::Trace(args) => trace::run(*args),

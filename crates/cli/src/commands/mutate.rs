@@ -1,11 +1,11 @@
 //! `trueline mutate`: programs that behave as their seed and look different to an optimizer.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use trueline_model::{CompilerId, Language, Origin, Program};
-use trueline_mutate::{Insertion, Mutator, Options, Strategy, Variants};
+use trueline_mutate::{Insertion, MutationOptions, Mutator, Strategy, Variants};
 
 /// Derive programs that behave exactly as a seed program but make the optimizer see something else.
 ///
@@ -86,19 +86,19 @@ struct VariantRow<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     if !(args.sampling > 0.0 && args.sampling <= 1.0) {
         bail!("--sampling {} is not a probability; give a number above 0 and up to 1", args.sampling);
     }
     let program = read_program(&args)?;
-    let options = Options {
+    let options = MutationOptions {
         strategies: args.strategies.clone(),
         sampling: args.sampling,
         most_points: args.most_points.unwrap_or(usize::MAX),
         chain: args.chain,
         generation: args.generation.unwrap_or(usize::MAX),
         profiler: args.profiler.clone(),
-        ..Options::default()
+        ..MutationOptions::default()
     };
     let mutator = Mutator::new(options)?;
     let made = mutator.variants(&program, args.variants, args.seed).with_context(|| format!("cannot mutate {}", args.file.display()))?;
@@ -112,7 +112,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     } else {
         print_table(&args, &mutator, &made);
     }
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }
 
 fn read_program(args: &Args) -> anyhow::Result<Program> {

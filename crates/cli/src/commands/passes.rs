@@ -1,6 +1,6 @@
 //! `trueline passes`: wrong updates of debug locations and variables inside LLVM, found on a stock `opt`.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use crate::style::plural;
 use anyhow::Context;
 use serde::Serialize;
@@ -80,7 +80,7 @@ pub struct Document<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let started = Instant::now();
     let options = Options {
         stage: if args.codegen { PassStage::CodeGeneration } else { PassStage::Optimizer },
@@ -125,10 +125,10 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
 }
 
 /// Something found, nothing found, or nothing that could be looked at: the last is an error.
-fn ending(reports: &[FileReport]) -> anyhow::Result<Ending> {
+fn ending(reports: &[FileReport]) -> anyhow::Result<CommandEnding> {
     let serious = |r: &&FileReport| r.problems.iter().any(|p| p.kind != ProblemKind::Skipped);
     if reports.iter().any(|r| !r.report.errors.is_empty() || !r.report.variable_errors.is_empty()) {
-        return Ok(Ending::Found);
+        return Ok(CommandEnding::Found);
     }
     match reports.iter().find(serious) {
         Some(_) if reports.iter().all(|r| r.analysed == 0) => {
@@ -136,7 +136,7 @@ fn ending(reports: &[FileReport]) -> anyhow::Result<Ending> {
             anyhow::bail!("no file could be analysed; the first problem: {}", first.map_or("", |p| p.message.as_str()))
         }
         _ if reports.is_empty() => anyhow::bail!("no file of IR (.ll, .bc), C, C++ or Rust among the inputs"),
-        _ => Ok(Ending::Clean),
+        _ => Ok(CommandEnding::Clean),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `trueline reduce`: the smallest program that shows the same fault with the same pass behind it.
 
 use super::triage::is_program;
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use crate::input::project::refuse_project;
 use crate::input::read_with_flags;
 use anyhow::{Context, bail};
@@ -81,9 +81,9 @@ impl From<ToolChoice> for Reducer {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let looking = Looking::new(args.engine, args.policy);
-    let Start { program, setting, fault, output } = starting_point(&args, &looking)?;
+    let ReductionStart { program, setting, fault, output } = starting_point(&args, &looking)?;
     let kind = fault.kind().to_owned();
     let pass = if args.any_pass { None } else { pass_of(program.clone(), &looking, &setting, &kind, Some(&fault))? };
     let program = self_contained(program, &looking, &setting, &kind, pass.as_deref())?;
@@ -119,7 +119,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     let shows = shows_expected(fresh.clone(), &looking, &setting, &kind, pass.as_deref())?;
     let invalid = filter_of(&kind, &program).judge(&fresh).map_err(|e| anyhow::anyhow!("{e}"))?;
     report(&args, &program, &reduced, &output, &kind, pass.as_deref(), started, (shows, invalid.map(|r| r.to_string())))?;
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }
 
 fn explain_failure(error: ReduceError, output: &Path) -> anyhow::Error {
@@ -129,7 +129,7 @@ fn explain_failure(error: ReduceError, output: &Path) -> anyhow::Error {
 }
 
 /// What a reduction begins with.
-struct Start {
+struct ReductionStart {
     program: Program,
     /// How it is built.
     setting: Setting,
@@ -139,7 +139,7 @@ struct Start {
     output: PathBuf,
 }
 
-fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
+fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<ReductionStart> {
     // A store may be a project's default: a program that is named needs none.
     if let Some(db) = args.db.as_ref().filter(|_| !is_program(&args.target)) {
         let store = Store::open_existing(db)?;
@@ -158,10 +158,10 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
             let kind = record.finding.fault.kind();
             let shown = faults_of(minimal.program.clone(), looking, &setting)?;
             if let Some(fault) = shown.into_iter().find(|fault| fault.kind() == kind) {
-                return Ok(Start { program: minimal.program, setting, fault, output });
+                return Ok(ReductionStart { program: minimal.program, setting, fault, output });
             }
         }
-        return Ok(Start { program: evidence.program, setting, fault: record.finding.fault, output });
+        return Ok(ReductionStart { program: evidence.program, setting, fault: record.finding.fault, output });
     }
     let path = Path::new(&args.target);
     let program = read_with_flags(path, &args.cflags)?;
@@ -176,7 +176,7 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<Start> {
     let what = if shown.is_empty() { "it shows nothing wrong".to_owned() } else { format!("it shows {}", shown.join(", ")) };
     let fault = fault
         .with_context(|| format!("{} with {} at {}: {what}; there is nothing to reduce", args.target, setting.compiler.id, args.opt))?;
-    Ok(Start { program, setting, fault, output })
+    Ok(ReductionStart { program, setting, fault, output })
 }
 
 /// Writes through a neighbour and a rename: an interruption never leaves half a program.

@@ -1,7 +1,7 @@
 //! `trueline repair`: an optimized binary whose variables can be printed again.
 
 use super::repair_check::Closing;
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use anyhow::Context;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_machine::image::Image;
 use trueline_repair::mend::{Stages, Trust};
-use trueline_repair::repair::{Outcome, Proofs, Request, repair};
+use trueline_repair::repair::{Proofs, RepairOutcome, Request, repair};
 use trueline_repair::report::{FunctionReport, Report};
 use trueline_repair::{html, producer, written};
 use trueline_toolchain::Scratch;
@@ -117,7 +117,7 @@ struct Availability {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let scratch = Scratch::new().context("cannot make a scratch directory")?;
     let image = Image::open(&args.binary)?;
     let (reference, how) = match &args.reference {
@@ -171,7 +171,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     finish(&args, &image, &how, &outcome, check.as_ref())
 }
 
-fn finish(args: &Args, image: &Image, how: &str, outcome: &Outcome, check: Option<&Closing>) -> anyhow::Result<Ending> {
+fn finish(args: &Args, image: &Image, how: &str, outcome: &RepairOutcome, check: Option<&Closing>) -> anyhow::Result<CommandEnding> {
     let report = &outcome.report;
     let sidecar = args.sidecar.clone().unwrap_or_else(|| {
         let mut name = args.output.clone().into_os_string();
@@ -200,7 +200,7 @@ fn finish(args: &Args, image: &Image, how: &str, outcome: &Outcome, check: Optio
     } else {
         print_table(report, &document);
     }
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }
 
 fn availability(report: &Report) -> Availability {

@@ -1,6 +1,6 @@
 //! `trueline report`: a campaign as a table and as HTML.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use trueline_model::Invariant;
@@ -72,7 +72,7 @@ struct Cell {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let store = Store::open_existing(&args.db)?;
     let out = args.out.clone().unwrap_or_else(|| super::hunt::report_dir(&args.db));
     let index = write(&store, &out)?;
@@ -112,7 +112,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         }
         println!("report: {}", index.display());
     }
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }
 
 fn counted(passes: &[(String, usize)]) -> Vec<PassCount<'_>> {

@@ -1,6 +1,6 @@
 //! `trueline same`: whether two files with the same code give debuggers the same view.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use std::path::{Path, PathBuf};
 use trueline_dwarf::Search;
 use trueline_same::{Aspect, Difference, Looked, Side, compare};
@@ -50,7 +50,7 @@ struct AspectCount {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let found = compare(&args.a, &args.b, &Search::with(&args.debug_dirs))?;
     let shown = if args.limit == 0 { &found.differences[..] } else { &found.differences[..args.limit.min(found.differences.len())] };
     let counts: Vec<AspectCount> = Aspect::ALL.iter().map(|&aspect| AspectCount { aspect, differences: found.count(aspect) }).collect();
@@ -60,7 +60,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     } else {
         print(&args, &found.looked, &counts, shown, found.differences.len());
     }
-    Ok(if found.differences.is_empty() { Ending::Clean } else { Ending::Found })
+    Ok(if found.differences.is_empty() { CommandEnding::Clean } else { CommandEnding::Found })
 }
 
 fn print(args: &Args, looked: &Looked, counts: &[AspectCount], shown: &[Difference], all: usize) {

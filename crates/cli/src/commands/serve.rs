@@ -1,6 +1,6 @@
 //! `trueline serve`: the report as a local web page over a running campaign.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ pub struct Args {
 }
 
 /// Runs the command until it is interrupted.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let server = Server::bind(args.listen, &args.db)?;
     match server.address() {
         Some(address) => println!("http://{address}/"),
@@ -26,5 +26,5 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     }
     static NEVER: AtomicBool = AtomicBool::new(false);
     server.run(&NEVER)?;
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }

@@ -1,6 +1,6 @@
 //! `trueline suite`: other people's debugger tests on our engines and theirs.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use crate::input::BuildFlags;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ struct EngineTally {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let format = match args.suite {
         Suite::Guality => Format::Guality,
         Suite::Rustc => Format::Rustc,
@@ -98,7 +98,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         anyhow::bail!("no question could be asked; --all says why");
     }
     let is_clean = agreement.same == agreement.of;
-    Ok(if is_clean { Ending::Clean } else { Ending::Found })
+    Ok(if is_clean { CommandEnding::Clean } else { CommandEnding::Found })
 }
 
 /// What tests are built with besides the level: GCC's own runner defines the macro above -O0, and tests rely on it.

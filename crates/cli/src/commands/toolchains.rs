@@ -1,6 +1,6 @@
 //! `trueline toolchains`: compilers that the host lacks, fetched into private roots.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use anyhow::Context;
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -14,11 +14,11 @@ use trueline_toolchain::{
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: ToolchainAction,
 }
 
 #[derive(clap::Subcommand)]
-enum Action {
+enum ToolchainAction {
     /// Show every compiler that --versions and --cc can name, every debugger that --engine can name and every `opt`: the host's
     /// and the fetched ones.
     List {
@@ -95,11 +95,11 @@ enum ToolchainOrigin {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let roots = PrivateRoots::of_user().context("neither HOME nor TRUELINE_TOOLCHAINS is set: there is no place for fetched compilers")?;
     match args.action {
-        Action::List { json } => print(&list(&roots), json, &roots)?,
-        Action::Fetch { names, mirror, suite, json } => {
+        ToolchainAction::List { json } => print(&list(&roots), json, &roots)?,
+        ToolchainAction::Fetch { names, mirror, suite, json } => {
             let options = FetchOptions { mirror, suite };
             let terminal = std::io::stderr().is_terminal();
             for name in &names {
@@ -118,7 +118,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
                 list(&roots).into_iter().filter(|r| matches!(&r.origin, ToolchainOrigin::Fetched { name, .. } if names.contains(name)));
             print(&rows.collect::<Vec<_>>(), json, &roots)?;
         }
-        Action::Remove { names, json } => {
+        ToolchainAction::Remove { names, json } => {
             let before = list(&roots);
             for name in &names {
                 let root = roots.remove(name)?;
@@ -133,7 +133,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
             }
         }
     }
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }
 
 fn list(roots: &PrivateRoots) -> Vec<ToolchainRow> {

@@ -1,6 +1,6 @@
 //! `trueline trace`: what a debugger shows, stop by stop.
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use crate::input::{BuildFlags, FocusFlags, LaunchFlags, TraceFlags, read_program};
 use anyhow::Context;
 use std::io::{BufWriter, Write};
@@ -36,13 +36,13 @@ pub struct Args {
 }
 
 /// Prints stops as they come.
-struct Printer<W: Write> {
+struct StepPrinter<W: Write> {
     out: W,
     json: bool,
     failure: Option<std::io::Error>,
 }
 
-impl<W: Write> StepSink for Printer<W> {
+impl<W: Write> StepSink for StepPrinter<W> {
     fn step(&mut self, step: Step) -> ControlFlow<()> {
         let written = if self.json {
             serde_json::to_writer(&mut self.out, &step).map_err(std::io::Error::from).and_then(|()| self.out.write_all(b"\n"))
@@ -77,7 +77,7 @@ fn line_of(step: &Step) -> String {
 }
 
 /// Traces one build and prints every stop.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let is_source = Language::of_path(&args.file).is_some();
     let policy = args.tracing.policy()?;
     let scratch = Scratch::new().context("cannot make a scratch directory")?;
@@ -103,7 +103,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         request.vars = Vars::Layout;
     }
     let engine = open_engine(args.tracing.engine)?;
-    let mut printer = Printer { out: BufWriter::new(std::io::stdout().lock()), json: args.json, failure: None };
+    let mut printer = StepPrinter { out: BufWriter::new(std::io::stdout().lock()), json: args.json, failure: None };
     if args.json {
         let header = TraceHeader {
             schema: "trueline.trace/1".to_owned(),
@@ -117,7 +117,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     printer.out.flush()?;
     match printer.failure {
         // A reader that has seen enough (`| head`) is no error.
-        Some(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(Ending::Clean),
+        Some(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(CommandEnding::Clean),
         Some(error) => return Err(error).context("cannot write the trace"),
         None => {}
     }
@@ -125,5 +125,5 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
     if summary.end == trueline_trace::TraceEnd::CutOff {
         eprintln!("note: cut off after {} steps (--max-steps)", summary.steps);
     }
-    Ok(Ending::Clean)
+    Ok(CommandEnding::Clean)
 }

@@ -4,7 +4,7 @@ mod pair;
 mod print;
 mod project;
 
-use crate::exit::Ending;
+use crate::exit::CommandEnding;
 use crate::input::project::{ProjectFlags, refuse_project};
 use crate::input::{LaunchFlags, read_with_flags};
 use anyhow::{Context, bail};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use trueline_check::CheckOptions;
 pub use trueline_explain::TriageDocument;
 use trueline_explain::{
-    ExplainError, Explained, Explainer, FindingCase, Looking, Readers, Stage, Versions, check_options, faults_of, shows_expected,
+    ExplainError, ExplainStage, Explained, Explainer, FindingCase, Looking, Readers, Versions, check_options, faults_of, shows_expected,
 };
 use trueline_model::{EngineKind, Fault, FindingId, Invariant, Language, OptLevel, Policy, Program};
 use trueline_project::{BuildSystem, crate_as_file};
@@ -94,7 +94,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: Args) -> anyhow::Result<Ending> {
+pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let mut looking = Looking::new(args.engine, args.policy);
     if let Some(kind) = &args.expect {
         return expect(&args, kind, &looking);
@@ -110,7 +110,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         } else {
             pair::text(binaries.1, &findings);
         }
-        return Ok(if args.fail_on_findings && !findings.is_empty() { Ending::Found } else { Ending::Clean });
+        return Ok(if args.fail_on_findings && !findings.is_empty() { CommandEnding::Found } else { CommandEnding::Clean });
     }
     let mut known = KnownBugs::shipped()?;
     if let Some(dir) = &args.known {
@@ -139,7 +139,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
             let cases: Vec<FindingCase> = findings.iter_mut().filter_map(project::ProjectFinding::take_case).collect();
             if args.out.is_none() || cases.is_empty() {
                 findings.iter().filter_map(project::ProjectFinding::note).for_each(|note| eprintln!("{note}"));
-                return Ok(if found && args.fail_on_findings { Ending::Found } else { Ending::Clean });
+                return Ok(if found && args.fail_on_findings { CommandEnding::Found } else { CommandEnding::Clean });
             }
             (cases, findings.iter().filter_map(project::ProjectFinding::note).collect())
         }
@@ -170,7 +170,7 @@ pub fn run(args: Args) -> anyhow::Result<Ending> {
         print::text(&explained, &notes);
     }
     let found = args.fail_on_findings && explained.iter().any(Explained::shows);
-    Ok(if found { Ending::Found } else { Ending::Clean })
+    Ok(if found { CommandEnding::Found } else { CommandEnding::Clean })
 }
 
 /// The findings of a project, each with its unit and pass.
@@ -188,16 +188,16 @@ fn of_project(dir: &Path, args: &Args, looking: &Looking) -> anyhow::Result<Vec<
     question.answer(dir, |fault| is_wanted(fault, args))
 }
 
-fn show(terminal: bool, stage: Stage) {
+fn show(terminal: bool, stage: ExplainStage) {
     match stage {
         _ if !terminal => {}
-        Stage::Explained { done, total } => {
+        ExplainStage::Explained { done, total } => {
             eprint!("\r\x1b[K{done} of {total} explained");
             if done == total {
                 eprint!("\r\x1b[K");
             }
         }
-        Stage::Reducing { lines, from } => eprint!("\r\x1b[Kreducing: {lines} of {from} lines"),
+        ExplainStage::Reducing { lines, from } => eprint!("\r\x1b[Kreducing: {lines} of {from} lines"),
     }
 }
 
@@ -317,11 +317,11 @@ fn from_store(store: &Store, args: &Args) -> anyhow::Result<Vec<FindingCase>> {
 }
 
 /// The question of a reducer.
-fn expect(args: &Args, kind: &str, looking: &Looking) -> anyhow::Result<Ending> {
+fn expect(args: &Args, kind: &str, looking: &Looking) -> anyhow::Result<CommandEnding> {
     let [target] = args.targets.as_slice() else { bail!("--expect judges one program") };
     let program = read_with_flags(target.as_ref(), &args.cflags)?;
     let compiler = find_compiler(&args.cc)?.driver(program.language)?;
     let &[opt] = args.opt.as_slice() else { bail!("--expect judges one level") };
     let shows = shows_expected(program, looking, &Setting { compiler, opt }, kind, args.expect_pass.as_deref())?;
-    Ok(if shows { Ending::Clean } else { Ending::Found })
+    Ok(if shows { CommandEnding::Clean } else { CommandEnding::Found })
 }

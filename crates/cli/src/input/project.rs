@@ -5,8 +5,8 @@ use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use trueline_campaign::is_of_project;
 use trueline_model::OptLevel;
-use trueline_project::{BuildRequest, BuiltTree, Choice, RunCommand};
-use trueline_store::{Evidence, FindingRecord};
+use trueline_project::{BuildRequest, BuiltTree, CompilerChoice, RunCommand};
+use trueline_store::{FindingEvidence, FindingRecord};
 use trueline_toolchain::{Launch, Limits, Permission, quote};
 
 /// A project and how it is built and run.
@@ -48,14 +48,14 @@ impl ProjectFlags {
     }
 
     /// The build of the project at one level.
-    pub fn request<'a>(&'a self, project: &'a Path, level: OptLevel, flags: &'a [String], choice: Choice) -> BuildRequest<'a> {
+    pub fn request<'a>(&'a self, project: &'a Path, level: OptLevel, flags: &'a [String], choice: CompilerChoice) -> BuildRequest<'a> {
         let limits = Limits { memory: None, file_size: 16 << 30, ..Limits::seconds(self.build_limit) };
         BuildRequest { project, command: self.build_command.as_deref(), level, flags, choice, limits }
     }
 }
 
 /// A finding of `hunt --project` cannot be built again from the text that is kept of it: says how it can.
-pub fn refuse_project(record: &FindingRecord, evidence: &Evidence) -> anyhow::Result<()> {
+pub fn refuse_project(record: &FindingRecord, evidence: &FindingEvidence) -> anyhow::Result<()> {
     if !is_of_project(&record.program) {
         return Ok(());
     }

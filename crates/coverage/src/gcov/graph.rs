@@ -1,7 +1,7 @@
 //! Control-flow graphs from gcov's notes, and which of their blocks ran, from its counters. Only arcs off
 //! a spanning tree are counted; the rest follows because what flows into a block flows out of it.
 
-use super::records::{FileKind, GcovReader, tag};
+use super::records::{GcovFile, GcovReader, tag};
 use crate::CoverageError;
 use std::collections::HashMap;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(super) struct Notes {
 
 impl Notes {
     pub fn read(data: &[u8], path: &Path) -> Result<Self, CoverageError> {
-        let mut reader = GcovReader::open(data, FileKind::Notes, path)?;
+        let mut reader = GcovReader::open(data, GcovFile::Notes, path)?;
         reader.string()?;
         reader.word()?;
         let mut functions: HashMap<u32, GcovFunction> = HashMap::new();
@@ -99,7 +99,7 @@ impl Notes {
 
     /// Which blocks of which functions ran: (ident, block) pairs.
     pub fn executed(&self, counters: &[u8], path: &Path) -> Result<Vec<(u32, usize)>, CoverageError> {
-        let mut reader = GcovReader::open(counters, FileKind::Counters, path)?;
+        let mut reader = GcovReader::open(counters, GcovFile::Counters, path)?;
         if reader.stamp != self.stamp {
             return Err(reader.bad("counters of another compilation than the notes"));
         }

@@ -15,7 +15,7 @@ pub(super) mod tag {
 
 /// Which of the two kinds of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileKind {
+pub(super) enum GcovFile {
     Notes,
     Counters,
 }
@@ -48,11 +48,11 @@ pub(super) struct GcovRecord<'d> {
 
 impl<'d> GcovReader<'d> {
     /// Reads the header and stands behind it.
-    pub fn open(data: &'d [u8], kind: FileKind, path: &'d Path) -> Result<Self, CoverageError> {
+    pub fn open(data: &'d [u8], kind: GcovFile, path: &'d Path) -> Result<Self, CoverageError> {
         let mut reader = Self { data, at: 0, lengths: Lengths::Bytes, path, stamp: 0, major: 0 };
         let expected = match kind {
-            FileKind::Notes => u32::from_be_bytes(*b"gcno"),
-            FileKind::Counters => u32::from_be_bytes(*b"gcda"),
+            GcovFile::Notes => u32::from_be_bytes(*b"gcno"),
+            GcovFile::Counters => u32::from_be_bytes(*b"gcda"),
         };
         if reader.word()? != expected {
             return Err(reader.bad("not a file of gcov's, or of a machine with another byte order"));

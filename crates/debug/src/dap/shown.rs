@@ -1,6 +1,6 @@
 //! Frames and variables in the protocol's words.
 
-use crate::{Command, Mark, ShownFrame, ShownVariable};
+use crate::{DebugCommand, Mark, ShownFrame, ShownVariable};
 use serde_json::{Value, json};
 
 /// The number of the frame whose variables can be seen.
@@ -8,12 +8,12 @@ pub(super) const INNERMOST: i64 = 1;
 
 /// Variables that are shown together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum VariableGroup {
     Locals,
     Arguments,
 }
 
-impl Group {
+impl VariableGroup {
     const ALL: [(i64, Self, &'static str, &'static str); 2] =
         [(1, Self::Locals, "Locals", "locals"), (2, Self::Arguments, "Arguments", "arguments")];
 
@@ -21,10 +21,10 @@ impl Group {
         Self::ALL.iter().find(|of| of.0 == number).map(|of| of.1)
     }
 
-    pub(super) fn command(self) -> Command {
+    pub(super) fn command(self) -> DebugCommand {
         match self {
-            Self::Locals => Command::Locals,
-            Self::Arguments => Command::Args,
+            Self::Locals => DebugCommand::Locals,
+            Self::Arguments => DebugCommand::Args,
         }
     }
 

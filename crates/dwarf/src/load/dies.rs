@@ -1,7 +1,7 @@
 //! The entries of a unit, read once, with their parents, for random access.
 
 use super::units::Units;
-use crate::op::{Decoder, FilePlace, Slice};
+use crate::op::{ExpressionDecoder, FilePlace, Slice};
 use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, UnitOffset};
 use std::cell::OnceCell;
 
@@ -41,8 +41,8 @@ impl<'d, 'a> UnitDies<'d, 'a> {
     }
 
     /// What its expressions are decoded with.
-    pub fn decoder(&self) -> Decoder<'d, 'a> {
-        Decoder { dwarf: self.dwarf, unit: self.unit, place: self.place }
+    pub fn decoder(&self) -> ExpressionDecoder<'d, 'a> {
+        ExpressionDecoder { dwarf: self.dwarf, unit: self.unit, place: self.place }
     }
 
     /// All entries in order; the first is the unit's own.

@@ -8,7 +8,7 @@ use crate::Container;
 use gimli::DW_TAG_template_type_parameter as TYPE_PARAMETER;
 
 /// What a class of the library stands for, with the entries of the types it is made for.
-pub(super) enum Recognised {
+pub(super) enum LibraryClass {
     Text,
     Sequence(DieId),
     Tree(DieId, Option<DieId>),
@@ -18,7 +18,7 @@ pub(super) enum Recognised {
 }
 
 /// The class of an entry, `None` when it is none of the library's, or not as its ABI has it.
-pub(super) fn recognise(all: All<'_, '_, '_>, id: DieId, size: u64) -> Option<Recognised> {
+pub(super) fn recognise(all: All<'_, '_, '_>, id: DieId, size: u64) -> Option<LibraryClass> {
     let name = text(all, id, gimli::DW_AT_name)?;
     let (class, arguments) = name.split_once('<')?;
     if !is_in_std(all, id) {
@@ -27,16 +27,16 @@ pub(super) fn recognise(all: All<'_, '_, '_>, id: DieId, size: u64) -> Option<Re
     let mut parameters = children(all, id).filter(|&c| die(all, c).entry.tag() == TYPE_PARAMETER);
     let mut parameter = || parameters.next().and_then(|p| super::dies::follow(all, p, gimli::DW_AT_type));
     Some(match (class, size) {
-        ("basic_string", 32) if arguments.starts_with("char,") => Recognised::Text,
+        ("basic_string", 32) if arguments.starts_with("char,") => LibraryClass::Text,
         // Bits are packed into words.
-        ("vector", 24) if !arguments.starts_with("bool,") => Recognised::Sequence(parameter()?),
-        ("map" | "multimap", 48) => Recognised::Tree(parameter()?, Some(parameter()?)),
-        ("set" | "multiset", 48) => Recognised::Tree(parameter()?, None),
-        ("unordered_map" | "unordered_multimap", 56) => Recognised::Hash(parameter()?, Some(parameter()?)),
-        ("unordered_set" | "unordered_multiset", 56) => Recognised::Hash(parameter()?, None),
-        ("optional", _) => Recognised::Optional(parameter()?),
+        ("vector", 24) if !arguments.starts_with("bool,") => LibraryClass::Sequence(parameter()?),
+        ("map" | "multimap", 48) => LibraryClass::Tree(parameter()?, Some(parameter()?)),
+        ("set" | "multiset", 48) => LibraryClass::Tree(parameter()?, None),
+        ("unordered_map" | "unordered_multimap", 56) => LibraryClass::Hash(parameter()?, Some(parameter()?)),
+        ("unordered_set" | "unordered_multiset", 56) => LibraryClass::Hash(parameter()?, None),
+        ("optional", _) => LibraryClass::Optional(parameter()?),
         // A deleter with a state of its own makes it larger; of an array the length is not known.
-        ("unique_ptr", 8) if !arguments.contains("[]") => Recognised::Owner(parameter()?),
+        ("unique_ptr", 8) if !arguments.contains("[]") => LibraryClass::Owner(parameter()?),
         _ => return None,
     })
 }
@@ -54,7 +54,7 @@ fn is_in_std(all: All<'_, '_, '_>, id: DieId) -> bool {
     false
 }
 
-impl Recognised {
+impl LibraryClass {
     /// The same with the types read.
     pub fn read(self, mut read: impl FnMut(DieId) -> crate::TypeId) -> Container {
         match self {

@@ -31,13 +31,13 @@ pub(super) type FileTable = Vec<Option<FileId>>;
 
 /// A unit with the line program that it refers to.
 #[derive(Clone, Copy)]
-pub(super) struct Lines<'d, 'a> {
+pub(super) struct UnitLines<'d, 'a> {
     pub dwarf: &'d Dwarf<Slice<'a>>,
     pub unit: &'d Unit<Slice<'a>>,
     pub place: FilePlace,
 }
 
-impl Lines<'_, '_> {
+impl UnitLines<'_, '_> {
     /// The files that the line program names.
     pub fn files(self, files: &mut Files) -> FileTable {
         let Some(program) = &self.unit.line_program else { return Vec::new() };

@@ -1,7 +1,7 @@
 //! Range lists, location lists and constants, as they stand in the debug information.
 
-use crate::op::{Decoder, Slice};
-use crate::{ConstantForm, Location, LocationEntry};
+use crate::op::{ExpressionDecoder, Slice};
+use crate::{ConstantForm, Location, LocationEntry, WrittenEntry};
 use gimli::{AttributeValue, RawLocListEntry, RawRngListEntry};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(super) fn with_code(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
 }
 
 /// A range list in order, empty ranges included: lldb gives them a meaning.
-pub(super) fn read_ranges(decoder: &Decoder<'_, '_>, offset: gimli::RangeListsOffset) -> gimli::Result<Vec<(u64, u64)>> {
+pub(super) fn read_ranges(decoder: &ExpressionDecoder<'_, '_>, offset: gimli::RangeListsOffset) -> gimli::Result<Vec<(u64, u64)>> {
     let unit = decoder.unit;
     let mut raw = decoder.dwarf.raw_ranges(unit, offset)?;
     let mut base = unit.low_pc;
@@ -47,11 +47,35 @@ pub(super) fn read_ranges(decoder: &Decoder<'_, '_>, offset: gimli::RangeListsOf
 }
 
 /// A location list in order, empty entries included: gdb gives them a meaning at a function's entry.
-pub(super) fn read_list(decoder: &Decoder<'_, '_>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<LocationEntry>> {
+pub(super) fn read_list(decoder: &ExpressionDecoder<'_, '_>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<LocationEntry>> {
+    let mut list = Vec::new();
+    each_entry(decoder, offset, |(low, high), bytes| {
+        let ops = decoder.decode(bytes).map_err(Arc::from);
+        list.push(LocationEntry { low, high, ops });
+    })?;
+    Ok(list)
+}
+
+/// The same with the expressions as they are written, without empty entries.
+pub(super) fn read_written(decoder: &ExpressionDecoder<'_, '_>, offset: gimli::LocationListsOffset) -> gimli::Result<Vec<WrittenEntry>> {
+    let mut list = Vec::new();
+    each_entry(decoder, offset, |(low, high), bytes| {
+        // What the linker removed starts near 0 or at the very end of the address space.
+        if low < high && (low > 1 || high == u64::MAX) && low < u64::MAX - 1 {
+            list.push(WrittenEntry { range: Some((low, high)), bytes: bytes.slice().to_vec() });
+        }
+    })?;
+    Ok(list)
+}
+
+fn each_entry<'a>(
+    decoder: &ExpressionDecoder<'_, 'a>,
+    offset: gimli::LocationListsOffset,
+    mut found: impl FnMut((u64, u64), Slice<'a>),
+) -> gimli::Result<()> {
     let unit = decoder.unit;
     let mut raw = decoder.dwarf.raw_locations(unit, offset)?;
     let mut base = unit.low_pc;
-    let mut list = Vec::new();
     let address = |index| decoder.dwarf.address(unit, index);
     while let Some(entry) = raw.next()? {
         let (low, high, data) = match entry {
@@ -74,16 +98,13 @@ pub(super) fn read_list(decoder: &Decoder<'_, '_>, offset: gimli::LocationListsO
             RawLocListEntry::StartEnd { begin, end, data } => (begin, end, data),
             RawLocListEntry::StartLength { begin, length, data } => (begin, begin.wrapping_add(length), data),
             RawLocListEntry::DefaultLocation { data } => {
-                let ops = decoder.decode(data.0).map_err(Arc::from);
-                list.push(LocationEntry { low: 0, high: u64::MAX, ops });
+                found((0, u64::MAX), data.0);
                 continue;
             }
         };
-        let (low, high) = (decoder.place.address(low), decoder.place.address(high));
-        let ops = decoder.decode(data.0).map_err(Arc::from);
-        list.push(LocationEntry { low, high, ops });
+        found((decoder.place.address(low), decoder.place.address(high)), data.0);
     }
-    Ok(list)
+    Ok(())
 }
 
 /// A value that the debug information gives outright.

@@ -1,19 +1,19 @@
-//! Functions, blocks, variables and call sites of one unit.
+//! Functions and blocks of one unit; variables and call sites are read in the submodules.
 //!
 //! Scopes are built the way gdb builds them, because that is what people see: an inlined instance inherits the
 //! entries of its abstract origin that it does not mention, a block without addresses lends its variables to
 //! the block around it, and functions without addresses do not exist.
 
+mod calls;
+mod variables;
+
+use super::Expressions;
 use super::dies::{All, Damage, DieId, attribute, children, die, flag, follow, number, origins, text};
 use super::lines::FileTable;
-use super::lists::{constant, read_list, read_ranges, with_code};
+use super::lists::{read_ranges, with_code};
 use super::names::function_name;
 use super::types::{Pointees, TypeReader};
-use crate::op::Op;
-use crate::{
-    Block, BlockId, BlockKind, CallParam, CallSite, CallTarget, ConstantForm, FileId, Function, FunctionId, Location, Module, Presence,
-    UnitId, Var, VarId,
-};
+use crate::{Block, BlockId, BlockKind, FileId, Function, FunctionId, Module, MoreArguments, Presence, UnitId};
 use gimli::AttributeValue;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use trueline_model::VarKind;
 /// Nesting beyond which entries are taken for damage.
 const DEEPEST: u32 = 256;
 
-pub(super) struct Reader<'m, 's, 'd, 'a> {
+pub(super) struct UnitReader<'m, 's, 'd, 'a> {
     module: &'m mut Module,
     all: All<'s, 'd, 'a>,
     unit: usize,
@@ -31,11 +31,18 @@ pub(super) struct Reader<'m, 's, 'd, 'a> {
     types: TypeReader,
     /// How the variables being read come to be in their block.
     presence: Presence,
+    expressions: Expressions,
 }
 
-impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
-    pub fn new(module: &'m mut Module, all: All<'s, 'd, 'a>, unit: usize, id: UnitId, tables: &'m [FileTable], pointees: Pointees) -> Self {
-        Self { module, all, unit, id, tables, types: TypeReader::new(pointees), presence: Presence::Own }
+impl<'m, 's, 'd, 'a> UnitReader<'m, 's, 'd, 'a> {
+    pub fn new(
+        module: &'m mut Module,
+        all: All<'s, 'd, 'a>,
+        (unit, id): (usize, UnitId),
+        tables: &'m [FileTable],
+        (pointees, expressions): (Pointees, Expressions),
+    ) -> Self {
+        Self { module, all, unit, id, tables, types: TypeReader::new(pointees), presence: Presence::Own, expressions }
     }
 
     pub fn read(&mut self) -> Result<(), Damage> {
@@ -115,6 +122,9 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
         let frame_base = self.location(id, gimli::DW_AT_frame_base);
         let decl_file = self.file_of(id, gimli::DW_AT_decl_file);
         let decl_line = number(self.all, id, gimli::DW_AT_decl_line).unwrap_or(0) as u32;
+        let result = attribute(self.all, id, gimli::DW_AT_type).map(|_| self.types.type_of(self.all, &mut self.module.types, id));
+        let takes_more = |of| children(self.all, of).any(|c| die(self.all, c).entry.tag() == gimli::DW_TAG_unspecified_parameters);
+        let more = if origins(self.all, id).any(takes_more) { MoreArguments::Any } else { MoreArguments::None };
         for &(low, high) in &ranges {
             self.module.by_address.push((low, high, function));
         }
@@ -126,6 +136,8 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             block,
             decl_file,
             decl_line,
+            result,
+            more,
             frame_base,
             call_sites: Vec::new(),
         });
@@ -281,148 +293,6 @@ impl<'m, 's, 'd, 'a> Reader<'m, 's, 'd, 'a> {
             self.module.blocks[parent.0 as usize].children.push(id);
         }
         id
-    }
-
-    fn variable(&mut self, id: DieId, kind: VarKind) -> Option<VarId> {
-        let Some(name) = text(self.all, id, gimli::DW_AT_name) else {
-            self.object(id);
-            return None;
-        };
-        let at_file_scope = kind == VarKind::Global;
-        // What no file declares is the compiler's own, such as Rust's method tables.
-        if at_file_scope && attribute(self.all, id, gimli::DW_AT_decl_file).is_none() {
-            return None;
-        }
-        let mut location = self.location(id, gimli::DW_AT_location);
-        if matches!(location, Location::None)
-            && let Some(value) = self.constant(id)
-        {
-            location = value;
-        }
-        if matches!(location, Location::None) {
-            let declared = flag(self.all, id, gimli::DW_AT_declaration);
-            let external = attribute(self.all, id, gimli::DW_AT_external).is_some();
-            if declared || external {
-                return None;
-            }
-        }
-        let is_static = matches!(&location, Location::Everywhere(ops) if matches!(**ops, [Op::Address(_)]));
-        let kind = if is_static || at_file_scope { VarKind::Global } else { kind };
-        let ty = self.types.type_of(self.all, &mut self.module.types, id);
-        let var = VarId(self.module.vars.len() as u32);
-        let die = self.number_of(id);
-        self.module.vars.push(Var {
-            name: Arc::from(name),
-            kind,
-            decl_line: number(self.all, id, gimli::DW_AT_decl_line).unwrap_or(0) as u32,
-            decl_file: self.file_of(id, gimli::DW_AT_decl_file),
-            ty,
-            location,
-            die,
-            presence: self.presence,
-            is_artificial: attribute(self.all, id, gimli::DW_AT_artificial).is_some(),
-        });
-        if self.presence != Presence::Gone {
-            self.module.var_dies.push((die, var));
-        }
-        Some(var)
-    }
-
-    /// The value that an entry always has. A text may stand among those that entries share.
-    fn constant(&self, id: DieId) -> Option<Location> {
-        let (at, attribute) = origins(self.all, id).find_map(|d| Some((d, die(self.all, d).entry.attr(gimli::DW_AT_const_value)?)))?;
-        let unit = &self.all[at.unit];
-        Some(match attribute.value() {
-            value @ (AttributeValue::DebugStrRef(_) | AttributeValue::DebugLineStrRef(_) | AttributeValue::DebugStrOffsetsIndex(_)) => {
-                match unit.dwarf.attr_string(unit.unit, value) {
-                    Ok(text) => Location::Constant(Arc::from(text.slice()), ConstantForm::Entry),
-                    Err(e) => Location::Broken(e.to_string().into()),
-                }
-            }
-            _ => constant(attribute),
-        })
-    }
-
-    /// Where an entry without a name says that an object is, or what its value is.
-    fn object(&mut self, id: DieId) {
-        // gdb makes no symbol of it, so that its list does not count.
-        let had_loclist = self.module.units[self.id.0 as usize].has_loclist;
-        let mut location = self.location(id, gimli::DW_AT_location);
-        self.module.units[self.id.0 as usize].has_loclist = had_loclist;
-        if matches!(location, Location::None)
-            && let Some(value) = self.constant(id)
-        {
-            location = value;
-        }
-        let number = self.number_of(id);
-        self.module.nameless.push((number, location));
-    }
-
-    fn location(&mut self, id: DieId, name: gimli::DwAt) -> Location {
-        let Some((at, value)) = attribute(self.all, id, name) else { return Location::None };
-        let unit = &self.all[at.unit];
-        let decoder = unit.decoder();
-        if let AttributeValue::Exprloc(expression) = value {
-            return match decoder.decode(expression.0) {
-                Ok(ops) if ops.is_empty() => Location::None,
-                Ok(ops) => Location::Everywhere(ops),
-                Err(reason) => Location::Broken(reason.into()),
-            };
-        }
-        let offset = match unit.dwarf.attr_locations_offset(unit.unit, value) {
-            Ok(Some(offset)) => offset,
-            Ok(None) => return Location::Broken("location of an unknown form".into()),
-            Err(e) => return Location::Broken(e.to_string().into()),
-        };
-        if name == gimli::DW_AT_location {
-            self.module.units[self.id.0 as usize].has_loclist = true;
-        }
-        match read_list(&decoder, offset) {
-            Ok(list) => Location::List(list.into()),
-            Err(e) => Location::Broken(format!("damaged location list: {e}").into()),
-        }
-    }
-
-    fn call_site(&mut self, id: DieId, function: FunctionId, is_nested: bool) {
-        let unit = &self.all[id.unit];
-        let entry = &die(self.all, id).entry;
-        let address = |name| {
-            let own = entry.attr_value(name).and_then(|v| unit.dwarf.attr_address(unit.unit, v).ok().flatten());
-            own.map(|own| unit.place.address(own))
-        };
-        let Some(return_pc) = address(gimli::DW_AT_call_return_pc).or_else(|| address(gimli::DW_AT_low_pc)) else { return };
-        let is_tail = flag(self.all, id, gimli::DW_AT_call_tail_call) || flag(self.all, id, gimli::DW_AT_GNU_tail_call);
-        let callee = follow(self.all, id, gimli::DW_AT_call_origin).or_else(|| follow(self.all, id, gimli::DW_AT_abstract_origin));
-        let decoder = unit.decoder();
-        let computed =
-            [gimli::DW_AT_call_target, gimli::DW_AT_GNU_call_site_target].iter().find_map(|&n| entry.attr_value(n)?.exprloc_value());
-        let target = match (callee, computed) {
-            (Some(c), _) => match (self.ranges(c).first(), function_name(self.all, c)) {
-                (Some(&(entry, _)), _) => CallTarget::Entry(entry),
-                (None, Some(name)) if flag(self.all, c, gimli::DW_AT_declaration) => CallTarget::Named(name),
-                (None, Some(name)) => CallTarget::Shared(name),
-                (None, None) => CallTarget::Unknown,
-            },
-            (None, Some(e)) => decoder.decode(e.0).map_or(CallTarget::Unknown, CallTarget::Computed),
-            (None, None) => CallTarget::Unknown,
-        };
-        let expression = |c: DieId, names: [gimli::DwAt; 2]| {
-            let value = names.iter().find_map(|&n| die(self.all, c).entry.attr_value(n))?;
-            decoder.decode(value.exprloc_value()?.0).ok()
-        };
-        let params = children(self.all, id).filter_map(|c| {
-            // A parameter that was removed has no place, and is known by its entry alone.
-            let place = expression(c, [gimli::DW_AT_location, gimli::DW_AT_location]);
-            let value = expression(c, [gimli::DW_AT_call_value, gimli::DW_AT_GNU_call_site_value])?;
-            let parameter = follow(self.all, c, gimli::DW_AT_call_parameter).or_else(|| follow(self.all, c, gimli::DW_AT_abstract_origin));
-            let parameter = parameter.map(|p| self.number_of(p));
-            if place.is_none() && parameter.is_none() {
-                return None;
-            }
-            Some(CallParam { place: place.unwrap_or_default(), value, parameter })
-        });
-        let site = CallSite { return_pc, is_tail, is_nested, target, params: params.collect() };
-        self.module.functions[function.0 as usize].call_sites.push(site);
     }
 
     /// An entry's offset in the numbering of all files.

@@ -34,25 +34,25 @@ impl Search {
 }
 
 /// A file that belongs to the binary.
-pub(super) struct Companion {
+pub(super) struct CompanionFile {
     pub path: PathBuf,
     pub data: Vec<u8>,
 }
 
 /// What was looked for in vain, one reason each.
 #[derive(Debug, Default)]
-pub(super) struct Looked(pub Vec<String>);
+pub(super) struct LookedAt(pub Vec<String>);
 
-impl Looked {
+impl LookedAt {
     fn note(&mut self, what: impl Into<String>) {
         self.0.push(what.into());
     }
 
     /// Reads the first of the places whose file is the right one.
-    fn first(&mut self, places: impl IntoIterator<Item = PathBuf>, is_right: impl Fn(&[u8]) -> bool) -> Option<Companion> {
+    fn first(&mut self, places: impl IntoIterator<Item = PathBuf>, is_right: impl Fn(&[u8]) -> bool) -> Option<CompanionFile> {
         for path in places {
             match std::fs::read(&path) {
-                Ok(data) if is_right(&data) => return Some(Companion { path, data }),
+                Ok(data) if is_right(&data) => return Some(CompanionFile { path, data }),
                 Ok(_) => self.note(format!("{} belongs to another build", path.display())),
                 Err(_) => self.note(format!("no {}", path.display())),
             }
@@ -62,8 +62,8 @@ impl Looked {
 }
 
 /// The separate debug file of a binary: by build-id, then by link.
-pub(super) fn separate(binary: &Path, elf: &object::File<'_>, search: &Search) -> Result<Companion, Looked> {
-    let mut looked = Looked::default();
+pub(super) fn separate(binary: &Path, elf: &object::File<'_>, search: &Search) -> Result<CompanionFile, LookedAt> {
+    let mut looked = LookedAt::default();
     match elf.build_id().ok().flatten() {
         None => looked.note("no build-id"),
         Some(id) => {
@@ -91,7 +91,7 @@ pub(super) fn separate(binary: &Path, elf: &object::File<'_>, search: &Search) -
 }
 
 /// The file that several debug files share (dwz), if this one names any.
-pub(super) fn shared(path: &Path, elf: &object::File<'_>, search: &Search) -> Result<Option<Companion>, Looked> {
+pub(super) fn shared(path: &Path, elf: &object::File<'_>, search: &Search) -> Result<Option<CompanionFile>, LookedAt> {
     let Some((name, id)) = elf.gnu_debugaltlink().ok().flatten() else { return Ok(None) };
     let name = PathBuf::from(String::from_utf8_lossy(name).into_owned());
     let beside = path.parent().unwrap_or(Path::new("."));
@@ -102,20 +102,20 @@ pub(super) fn shared(path: &Path, elf: &object::File<'_>, search: &Search) -> Re
         places.extend(name.file_name().map(|base| dir.join(".dwz").join(base)));
     }
     places.dedup();
-    let mut looked = Looked::default();
+    let mut looked = LookedAt::default();
     looked.first(places, |data| has_build_id(data, id)).map(Some).ok_or(looked)
 }
 
 /// The package of a binary's .dwo files.
-pub(super) fn package(binary: &Path) -> Option<Companion> {
+pub(super) fn package(binary: &Path) -> Option<CompanionFile> {
     let mut name = binary.as_os_str().to_owned();
     name.push(".dwp");
     let path = PathBuf::from(name);
-    std::fs::read(&path).ok().map(|data| Companion { path, data })
+    std::fs::read(&path).ok().map(|data| CompanionFile { path, data })
 }
 
 /// The .dwo file of a unit compiled in `directory`.
-pub(super) fn split(binary: &Path, directory: &str, name: &str, search: &Search) -> Result<Companion, Looked> {
+pub(super) fn split(binary: &Path, directory: &str, name: &str, search: &Search) -> Result<CompanionFile, LookedAt> {
     let beside = binary.parent().unwrap_or(Path::new("."));
     let mut places = vec![Path::new(directory).join(name), beside.join(name)];
     places.extend(Path::new(name).file_name().map(|base| beside.join(base)));
@@ -124,7 +124,7 @@ pub(super) fn split(binary: &Path, directory: &str, name: &str, search: &Search)
         places.extend(Path::new(name).file_name().map(|base| dir.join(base)));
     }
     places.dedup();
-    let mut looked = Looked::default();
+    let mut looked = LookedAt::default();
     looked.first(places, |data| data.starts_with(b"\x7fELF")).ok_or(looked)
 }
 

@@ -1,6 +1,6 @@
 //! Units whose entries stand in .dwo files, or in a package of such files beside the binary.
 
-use super::sources::{Companion, Search, package, split};
+use super::sources::{CompanionFile, Search, package, split};
 use super::units::{File, Sections, borrow, sections};
 use crate::op::Slice;
 use gimli::{DwarfPackageSections, DwoId, LittleEndian, Unit};
@@ -11,9 +11,9 @@ use std::path::Path;
 
 /// The files that complete the units of a binary.
 pub(super) struct Parts {
-    package: Option<Companion>,
+    package: Option<CompanionFile>,
     packaged: Vec<DwoId>,
-    files: Vec<(DwoId, Companion)>,
+    files: Vec<(DwoId, CompanionFile)>,
 }
 
 /// The same, with their sections found.
@@ -102,7 +102,7 @@ impl Opened<'_> {
     }
 }
 
-fn parse(companion: &Companion) -> Result<object::File<'_>, String> {
+fn parse(companion: &CompanionFile) -> Result<object::File<'_>, String> {
     object::File::parse(&*companion.data).map_err(|e| format!("{} is damaged ({e})", companion.path.display()))
 }
 

@@ -1,7 +1,7 @@
 //! Functions that have line rows and no entry, as `-gline-tables-only` leaves them: the symbol table knows their names.
 
 use crate::op::FilePlace;
-use crate::{Block, BlockId, BlockKind, Function, FunctionId, Location, Module};
+use crate::{Block, BlockId, BlockKind, Function, FunctionId, Location, Module, MoreArguments};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +43,8 @@ pub(super) fn complete(module: &mut Module, place: FilePlace, elf: &object::File
             block,
             decl_file: Some(row.file),
             decl_line: row.line,
+            result: None,
+            more: MoreArguments::None,
             frame_base: Location::None,
             call_sites: Vec::new(),
         });

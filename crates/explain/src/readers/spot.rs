@@ -3,7 +3,7 @@
 //! Stepping a build through both costs several times what compiling it does; reading single addresses costs next to
 //! nothing, so that every finding can say who sees it.
 
-use super::Question;
+use super::ReaderQuestion;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ const HABIT: u32 = 8;
 const TEST_OF_HABIT: u32 = 16;
 
 /// A debugger, started when first needed.
-struct Debugger {
+struct LazyDebugger {
     reader: Reader,
     kind: EngineKind,
     pool: OnceLock<Result<DebuggerPool, String>>,
@@ -72,7 +72,7 @@ impl Habit {
 }
 
 /// The debuggers beside the one that screens.
-pub(super) struct Debuggers(Vec<Debugger>);
+pub(super) struct Debuggers(Vec<LazyDebugger>);
 
 /// What one debugger shows of one violation at its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +87,8 @@ impl Debuggers {
     /// gdb and lldb, without the one that screens.
     pub(super) fn beside(screen: Reader) -> Self {
         let all = [(Reader::Gdb, EngineKind::Gdb), (Reader::Lldb, EngineKind::Lldb)];
-        let debugger = |(reader, kind)| Debugger { reader, kind, pool: OnceLock::new(), engine: OnceLock::new(), habits: Mutex::default() };
+        let debugger =
+            |(reader, kind)| LazyDebugger { reader, kind, pool: OnceLock::new(), engine: OnceLock::new(), habits: Mutex::default() };
         Self(all.into_iter().filter(|(reader, _)| *reader != screen).map(debugger).collect())
     }
 
@@ -126,7 +127,7 @@ pub(super) struct SpotQuestions<'s> {
     /// How the program is started: without its arguments it may not come by.
     pub(super) launch: &'s Launch,
     pub(super) user_files: &'s [String],
-    pub(super) questions: &'s [Question<'s>],
+    pub(super) questions: &'s [ReaderQuestion<'s>],
 }
 
 impl SpotQuestions<'_> {
@@ -154,7 +155,7 @@ impl SpotQuestions<'_> {
     }
 }
 
-impl Debugger {
+impl LazyDebugger {
     /// What the debugger says; of what is confirmed already, it may be what it always says.
     fn answers(&self, asked_of: &SpotQuestions<'_>, is_confirmed: impl Fn(usize) -> bool) -> Result<Vec<SpotAnswer>, String> {
         let made = self.pool.get_or_init(|| match DebuggerPool::find(self.kind) {

@@ -1,15 +1,15 @@
 //! The model as C, one statement per line.
 
 use super::model::{
-    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Global, Init, Inlining, Linkage, Module, Piece, Scalar, Stmt, TernaryLayout, UnOp,
-    VarPlace, WovenFunction, WovenType, WovenWord,
+    Arg, BinOp, Block, CmpOp, Cond, Expr, GlobalLinkage, Init, Inlining, LanguageText, ScalarType, Stmt, TernaryLayout, UnOp, VarPlace,
+    WeaveCall, WeaveGlobal, WeaveProgram, WovenFunction, WovenType, WovenWord,
 };
 use super::native::{Tongue, closes, opens};
 use std::fmt::Write;
 
 /// Writes the whole program. `printf` is declared by hand: parsing `stdio.h` would be a third of the
 /// compile time of a program this small.
-pub fn write(module: &Module, tongue: Tongue) -> String {
+pub fn write(module: &WeaveProgram, tongue: Tongue) -> String {
     let mut w = WeaveWriter { out: String::new(), indent: 0, module, tongue };
     w.line(&format!("{}int printf(const char *, ...);", tongue.c_linkage()));
     for line in &module.preamble {
@@ -45,15 +45,15 @@ pub fn write(module: &Module, tongue: Tongue) -> String {
     w.out
 }
 
-pub(super) fn scalar_name(scalar: Scalar) -> &'static str {
+pub(super) fn scalar_name(scalar: ScalarType) -> &'static str {
     match scalar {
-        Scalar::I8 => "signed char",
-        Scalar::U8 => "unsigned char",
-        Scalar::I16 => "short",
-        Scalar::U16 => "unsigned short",
-        Scalar::I32 => "int",
-        Scalar::U32 => "unsigned",
-        Scalar::I64 => "long",
+        ScalarType::I8 => "signed char",
+        ScalarType::U8 => "unsigned char",
+        ScalarType::I16 => "short",
+        ScalarType::U16 => "unsigned short",
+        ScalarType::I32 => "int",
+        ScalarType::U32 => "unsigned",
+        ScalarType::I64 => "long",
     }
 }
 
@@ -164,7 +164,7 @@ pub(super) fn condition(c: &Cond) -> String {
 struct WeaveWriter<'m> {
     out: String,
     indent: usize,
-    module: &'m Module,
+    module: &'m WeaveProgram,
     tongue: Tongue,
 }
 
@@ -182,11 +182,11 @@ impl WeaveWriter<'_> {
         }
     }
 
-    fn global(&mut self, global: &Global) {
+    fn global(&mut self, global: &WeaveGlobal) {
         let prefix = match global.linkage {
-            Linkage::Private => "static ",
-            Linkage::Public => "",
-            Linkage::Volatile => "volatile ",
+            GlobalLinkage::Private => "static ",
+            GlobalLinkage::Public => "",
+            GlobalLinkage::Volatile => "volatile ",
         };
         let text = self.declarator(global.ty, &global.name);
         let values: Vec<String> = global.init.iter().map(i64::to_string).collect();
@@ -227,7 +227,7 @@ impl WeaveWriter<'_> {
         self.line(&format!("}}{tail}"));
     }
 
-    fn call(&self, call: &Call) -> String {
+    fn call(&self, call: &WeaveCall) -> String {
         let args: Vec<String> = call
             .args
             .iter()
@@ -339,11 +339,11 @@ impl WeaveWriter<'_> {
         }
     }
 
-    fn pieces(&mut self, pieces: &[Piece]) {
+    fn pieces(&mut self, pieces: &[LanguageText]) {
         for piece in pieces {
             match piece {
-                Piece::Block(block) => self.block(block),
-                Piece::Line(text) => {
+                LanguageText::Block(block) => self.block(block),
+                LanguageText::Line(text) => {
                     self.indent -= usize::from(closes(text));
                     self.line(text);
                     self.indent += usize::from(opens(text));

@@ -2,18 +2,18 @@
 //! operation would leave its word, the operands are masked first. That masking is also what we want to
 //! see compiled: demanded-bits simplification drops masks and forgets to tell the debug information.
 
-use super::model::{BinOp, CmpOp, Cond, Expr, Linkage, Range, Scalar, TernaryLayout, UnOp, WovenType, WovenWord};
+use super::model::{BinOp, CmpOp, Cond, Expr, GlobalLinkage, ScalarType, TernaryLayout, UnOp, ValueRange, WovenType, WovenWord};
 use super::scope::Maker;
 
 /// An expression and what it can be.
-pub type Valued = (Expr, Range);
+pub type Valued = (Expr, ValueRange);
 
 fn binary(op: BinOp, a: Expr, b: Expr, word: WovenWord) -> Expr {
     Expr::Binary(op, Box::new(a), Box::new(b), word)
 }
 
 /// Masks or reduces `value` until it is inside `wanted`.
-pub fn fit((expr, range): Valued, wanted: Range, word: WovenWord) -> Expr {
+pub fn fit((expr, range): Valued, wanted: ValueRange, word: WovenWord) -> Expr {
     if wanted.holds(range) {
         return expr;
     }
@@ -33,28 +33,28 @@ pub fn fit((expr, range): Valued, wanted: Range, word: WovenWord) -> Expr {
 }
 
 /// The interval of an operation on exact words, `None` where it may leave the word or is not defined.
-fn interval(op: BinOp, a: Range, b: Range, word: WovenWord) -> Option<Range> {
+fn interval(op: BinOp, a: ValueRange, b: ValueRange, word: WovenWord) -> Option<ValueRange> {
     let wide = |f: fn(i128, i128) -> i128| {
         let corners = [(a.lo, b.lo), (a.lo, b.hi), (a.hi, b.lo), (a.hi, b.hi)].map(|(x, y)| f(i128::from(x), i128::from(y)));
         let (lo, hi) = (*corners.iter().min()?, *corners.iter().max()?);
-        Some(Range::new(i64::try_from(lo).ok()?, i64::try_from(hi).ok()?))
+        Some(ValueRange::new(i64::try_from(lo).ok()?, i64::try_from(hi).ok()?))
     };
     let result = match op {
         BinOp::Add => wide(|x, y| x + y)?,
         BinOp::Sub => wide(|x, y| x - y)?,
         BinOp::Mul => wide(|x, y| x * y)?,
-        BinOp::Div if b.lo > 0 => Range::new(a.lo.min(0), a.hi.max(0)),
-        BinOp::Rem if b.lo > 0 => Range::new(if a.lo < 0 { 1 - b.hi } else { 0 }, if a.hi > 0 { b.hi - 1 } else { 0 }),
+        BinOp::Div if b.lo > 0 => ValueRange::new(a.lo.min(0), a.hi.max(0)),
+        BinOp::Rem if b.lo > 0 => ValueRange::new(if a.lo < 0 { 1 - b.hi } else { 0 }, if a.hi > 0 { b.hi - 1 } else { 0 }),
         BinOp::And if a.lo >= 0 || b.lo >= 0 => {
-            let bound = |r: Range| if r.lo >= 0 { r.hi } else { i64::MAX };
-            Range::new(0, bound(a).min(bound(b)))
+            let bound = |r: ValueRange| if r.lo >= 0 { r.hi } else { i64::MAX };
+            ValueRange::new(0, bound(a).min(bound(b)))
         }
         BinOp::And | BinOp::Or | BinOp::Xor => {
             let mask = a.magnitude_mask().max(b.magnitude_mask());
-            Range::new(if a.lo < 0 || b.lo < 0 { -mask - 1 } else { 0 }, mask)
+            ValueRange::new(if a.lo < 0 || b.lo < 0 { -mask - 1 } else { 0 }, mask)
         }
-        BinOp::Shl if a.lo >= 0 && b.lo >= 0 && b.hi < 16 => Range::new(0, a.hi.checked_mul(1 << b.hi)?),
-        BinOp::Shr if b.lo >= 0 && b.hi < 31 => Range::new(a.lo.min(0), a.hi.max(0)),
+        BinOp::Shl if a.lo >= 0 && b.lo >= 0 && b.hi < 16 => ValueRange::new(0, a.hi.checked_mul(1 << b.hi)?),
+        BinOp::Shr if b.lo >= 0 && b.hi < 31 => ValueRange::new(a.lo.min(0), a.hi.max(0)),
         _ => return None,
     };
     word.range().holds(result).then_some(result)
@@ -71,7 +71,7 @@ impl Maker {
             1 => self.select(word, depth),
             2 => {
                 let cond = self.cond(depth - 1);
-                (Expr::Test(Box::new(cond), word), Range::new(0, 1))
+                (Expr::Test(Box::new(cond), word), ValueRange::new(0, 1))
             }
             3 => self.unary(word, depth),
             _ => {
@@ -99,7 +99,7 @@ impl Maker {
             2 => *self.dice.pick(&[7, 15, 31, 63, 127, 255, 511, 1023]),
             _ => self.dice.between(if word == WovenWord::U32 { 0 } else { -99 }, 99),
         };
-        (Expr::Const(value, word), Range::new(value, value))
+        (Expr::Const(value, word), ValueRange::new(value, value))
     }
 
     fn load(&mut self, word: WovenWord) -> Option<Valued> {
@@ -122,8 +122,8 @@ impl Maker {
         let op = if self.dice.chance(50) { UnOp::Neg } else { UnOp::Not };
         let result = match op {
             _ if word == WovenWord::U32 => WovenWord::U32.range(),
-            UnOp::Neg => Range::new(-range.hi, -range.lo),
-            UnOp::Not => Range::new(-range.hi - 1, -range.lo - 1),
+            UnOp::Neg => ValueRange::new(-range.hi, -range.lo),
+            UnOp::Not => ValueRange::new(-range.hi - 1, -range.lo - 1),
         };
         if word.range().holds(result) { (Expr::Unary(op, Box::new(expr), word), result) } else { (expr, range) }
     }
@@ -136,12 +136,12 @@ impl Maker {
         let (mut b, mut rb) = self.expr(word, depth - 1);
         // Divisors and shift counts get their range whatever they are.
         let operand = match op {
-            BinOp::Div | BinOp::Rem => Some(Range::new(1, *self.dice.pick(&[4, 8, 16]))),
-            BinOp::Shl => Some(Range::new(0, 3)),
-            BinOp::Shr => Some(Range::new(0, 7)),
+            BinOp::Div | BinOp::Rem => Some(ValueRange::new(1, *self.dice.pick(&[4, 8, 16]))),
+            BinOp::Shl => Some(ValueRange::new(0, 3)),
+            BinOp::Shr => Some(ValueRange::new(0, 7)),
             BinOp::And if self.dice.chance(70) => {
                 let mask = *self.dice.pick(&[1, 3, 7, 15, 63, 255]);
-                (b, rb) = (Expr::Const(mask, word), Range::new(mask, mask));
+                (b, rb) = (Expr::Const(mask, word), ValueRange::new(mask, mask));
                 None
             }
             _ => None,
@@ -151,9 +151,9 @@ impl Maker {
         }
         if word == WovenWord::U32 {
             let result = match op {
-                BinOp::And => Range::new(0, ra.hi.min(rb.hi)),
-                BinOp::Rem => Range::new(0, rb.hi - 1),
-                BinOp::Div | BinOp::Shr => Range::new(0, ra.hi),
+                BinOp::And => ValueRange::new(0, ra.hi.min(rb.hi)),
+                BinOp::Rem => ValueRange::new(0, rb.hi - 1),
+                BinOp::Div | BinOp::Shr => ValueRange::new(0, ra.hi),
                 _ => word.range(),
             };
             return (binary(op, a, b, word), result);
@@ -162,7 +162,7 @@ impl Maker {
             if let Some(range) = interval(op, ra, rb, word) {
                 return (binary(op, a, b, word), range);
             }
-            let narrow = Range::new(0, (1 << bits) - 1);
+            let narrow = ValueRange::new(0, (1 << bits) - 1);
             (a, ra) = (fit((a, ra), narrow, word), if narrow.holds(ra) { ra } else { narrow });
             if operand.is_none() {
                 (b, rb) = (fit((b, rb), narrow, word), if narrow.holds(rb) { rb } else { narrow });
@@ -204,7 +204,7 @@ impl Maker {
 
     /// A condition for a whole statement, where one volatile read is defined.
     pub fn branch_cond(&mut self, depth: u32) -> Cond {
-        let volatile = self.module.globals.iter().find(|g| g.linkage == Linkage::Volatile).map(|g| g.name.clone());
+        let volatile = self.module.globals.iter().find(|g| g.linkage == GlobalLinkage::Volatile).map(|g| g.name.clone());
         match (self.dice.below(100), volatile) {
             (0..8, Some(name)) => Cond::Volatile(name),
             (8..30, _) => self.opaque(),
@@ -216,7 +216,7 @@ impl Maker {
     /// A condition whose outcome no compiler can know and whose arms the author of a real program would
     /// call configuration: a flag that nobody sets.
     pub fn opaque(&mut self) -> Cond {
-        let public = |g: &&super::model::Global| g.linkage == Linkage::Public && g.name.starts_with("flag");
+        let public = |g: &&super::model::WeaveGlobal| g.linkage == GlobalLinkage::Public && g.name.starts_with("flag");
         let flags: Vec<_> = self.module.globals.iter().filter(public).cloned().collect();
         if flags.is_empty() {
             return Cond::NonZero(self.leaf(WovenWord::I32).0);
@@ -224,7 +224,7 @@ impl Maker {
         let flag = self.dice.pick(&flags).clone();
         let scalar = match flag.ty {
             WovenType::Scalar(scalar) => scalar,
-            _ => Scalar::I32,
+            _ => ScalarType::I32,
         };
         let load = Expr::Load(super::model::VarPlace::Var(flag.name), scalar, WovenWord::I32);
         match self.dice.below(3) {
@@ -235,11 +235,11 @@ impl Maker {
     }
 
     /// An expression for a place of this type and range.
-    pub fn value_for(&mut self, scalar: Scalar, range: Range, depth: u32) -> Expr {
+    pub fn value_for(&mut self, scalar: ScalarType, range: ValueRange, depth: u32) -> Expr {
         let word = scalar.word();
         let valued = self.expr(word, depth);
         // A narrow store truncates by itself, in both languages, and any wrapped u32 is a u32.
-        let natural = range == scalar.range() && scalar != Scalar::I64;
+        let natural = range == scalar.range() && scalar != ScalarType::I64;
         if natural { valued.0 } else { fit(valued, range, word) }
     }
 }

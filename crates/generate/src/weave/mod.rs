@@ -22,10 +22,10 @@ mod stmt;
 mod swarm;
 mod wide;
 
-use model::{Global, Linkage, Module, Range, Scalar, Struct, WovenType};
+use model::{GlobalLinkage, ScalarType, Struct, ValueRange, WeaveGlobal, WeaveProgram, WovenType};
 use native::Tongue;
 use scope::{Maker, Mutability, VarInScope};
-use shape::Shape;
+use shape::WeaveShape;
 use trueline_model::{Language, Origin, Program};
 
 /// Lines a program has at least and at most, in either language.
@@ -76,7 +76,7 @@ pub fn weave_swarm(seed: u64, language: Language) -> Program {
 /// What the swarm program of a seed has much of and what it has none of, by name, without writing it.
 pub fn swarm_traits(seed: u64, language: Language) -> Vec<String> {
     let tongue = tongue_of(language);
-    swarm::Recipe::of(seed, tongue).traits(tongue)
+    swarm::WeaveRecipe::of(seed, tongue).traits(tongue)
 }
 
 fn tongue_of(language: Language) -> Tongue {
@@ -100,13 +100,13 @@ fn sources(seed: u64) -> (String, String) {
     unreachable!("the attempts do not end")
 }
 
-fn module(seed: u64) -> Module {
+fn module(seed: u64) -> WeaveProgram {
     let mut maker = Maker::new(seed);
     declare_structs(&mut maker);
     declare_globals(&mut maker);
     let functions = 3 + maker.dice.below(4);
     for _ in 0..functions {
-        let shape = Shape::ALL[maker.dice.weighted(&[18, 18, 14, 12, 14, 10, 8, 10])];
+        let shape = WeaveShape::ALL[maker.dice.weighted(&[18, 18, 14, 12, 14, 10, 8, 10])];
         maker.function(shape);
     }
     write_main(&mut maker, MAIN_COST);
@@ -123,45 +123,57 @@ fn declare_structs(maker: &mut Maker) {
 
 fn declare_globals(maker: &mut Maker) {
     let checksum = maker.fresh("sum");
-    let word = Scalar::U32;
+    let word = ScalarType::U32;
     push_global(
         maker,
-        Global { name: checksum.clone(), ty: WovenType::Scalar(word), linkage: Linkage::Private, range: word.range(), init: vec![1] },
+        WeaveGlobal {
+            name: checksum.clone(),
+            ty: WovenType::Scalar(word),
+            linkage: GlobalLinkage::Private,
+            range: word.range(),
+            init: vec![1],
+        },
     );
     maker.module.checksum = Some(checksum);
     for _ in 0..2 + maker.dice.below(2) {
         let name = maker.fresh("flag");
         let init = [0, 0, 0, 1, 2][maker.dice.below(5)];
-        let range = Range::new(0, 3);
-        push_global(maker, Global { name, ty: WovenType::Scalar(Scalar::I32), linkage: Linkage::Public, range, init: vec![init] });
+        let range = ValueRange::new(0, 3);
+        push_global(
+            maker,
+            WeaveGlobal { name, ty: WovenType::Scalar(ScalarType::I32), linkage: GlobalLinkage::Public, range, init: vec![init] },
+        );
     }
     for _ in 0..=maker.dice.below(3) {
         let (scalar, range) = maker.scalar();
         let name = maker.fresh("g");
         let init = maker.dice.between(0, range.hi.min(60));
-        let linkage = if maker.dice.chance(50) { Linkage::Private } else { Linkage::Public };
-        push_global(maker, Global { name, ty: WovenType::Scalar(scalar), linkage, range, init: vec![init] });
+        let linkage = if maker.dice.chance(50) { GlobalLinkage::Private } else { GlobalLinkage::Public };
+        push_global(maker, WeaveGlobal { name, ty: WovenType::Scalar(scalar), linkage, range, init: vec![init] });
     }
     for _ in 0..maker.dice.below(3) {
-        let scalar = *maker.dice.pick(&[Scalar::I32, Scalar::U32, Scalar::I16, Scalar::U8]);
+        let scalar = *maker.dice.pick(&[ScalarType::I32, ScalarType::U32, ScalarType::I16, ScalarType::U8]);
         let name = maker.fresh("table");
         let init = (0..16).map(|_| maker.dice.between(0, 99)).collect();
-        push_global(maker, Global { name, ty: WovenType::Array(scalar, 16), linkage: Linkage::Private, range: scalar.range(), init });
+        push_global(
+            maker,
+            WeaveGlobal { name, ty: WovenType::Array(scalar, 16), linkage: GlobalLinkage::Private, range: scalar.range(), init },
+        );
     }
     for prefix in ["probe", "sink"] {
         if maker.dice.chance(60) {
             let name = maker.fresh(prefix);
             let init = vec![maker.dice.between(0, 1)];
-            let range = Scalar::I32.range();
-            push_global(maker, Global { name, ty: WovenType::Scalar(Scalar::I32), linkage: Linkage::Volatile, range, init });
+            let range = ScalarType::I32.range();
+            push_global(maker, WeaveGlobal { name, ty: WovenType::Scalar(ScalarType::I32), linkage: GlobalLinkage::Volatile, range, init });
         }
     }
 }
 
 /// Adds a global and makes it visible: volatile ones only to the statements that read or write them as a
 /// whole, flags only for reading.
-fn push_global(maker: &mut Maker, global: Global) {
-    if global.linkage != Linkage::Volatile {
+fn push_global(maker: &mut Maker, global: WeaveGlobal) {
+    if global.linkage != GlobalLinkage::Volatile {
         let mutability = if global.name.starts_with("flag") { Mutability::Fixed } else { Mutability::Free };
         maker.globals.push(VarInScope { name: global.name.clone(), ty: global.ty, range: global.range, mutability });
     }

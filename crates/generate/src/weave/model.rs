@@ -11,7 +11,7 @@ pub type Name = Rc<str>;
 
 /// Types of scalar variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scalar {
+pub enum ScalarType {
     I8,
     U8,
     I16,
@@ -21,7 +21,7 @@ pub enum Scalar {
     I64,
 }
 
-impl Scalar {
+impl ScalarType {
     pub const ALL: [Self; 7] = [Self::I8, Self::U8, Self::I16, Self::U16, Self::I32, Self::U32, Self::I64];
 
     /// The word its values are computed in when nothing asks for another.
@@ -34,12 +34,12 @@ impl Scalar {
     }
 
     /// Every value the type can hold.
-    pub fn range(self) -> Range {
+    pub fn range(self) -> ValueRange {
         match self {
-            Self::I8 => Range::new(-128, 127),
-            Self::U8 => Range::new(0, 255),
-            Self::I16 => Range::new(-32768, 32767),
-            Self::U16 => Range::new(0, 65535),
+            Self::I8 => ValueRange::new(-128, 127),
+            Self::U8 => ValueRange::new(0, 255),
+            Self::I16 => ValueRange::new(-32768, 32767),
+            Self::U16 => ValueRange::new(0, 65535),
             Self::I32 => WovenWord::I32.range(),
             Self::U32 => WovenWord::U32.range(),
             Self::I64 => WovenWord::I64.range(),
@@ -57,23 +57,23 @@ pub enum WovenWord {
 
 impl WovenWord {
     /// Every value the word can hold; of `I64` only what leaves room to compute in `i64` ourselves.
-    pub fn range(self) -> Range {
+    pub fn range(self) -> ValueRange {
         match self {
-            Self::I32 => Range::new(i64::from(i32::MIN), i64::from(i32::MAX)),
-            Self::U32 => Range::new(0, i64::from(u32::MAX)),
-            Self::I64 => Range::new(-(1 << 60), 1 << 60),
+            Self::I32 => ValueRange::new(i64::from(i32::MIN), i64::from(i32::MAX)),
+            Self::U32 => ValueRange::new(0, i64::from(u32::MAX)),
+            Self::I64 => ValueRange::new(-(1 << 60), 1 << 60),
         }
     }
 }
 
 /// A closed interval of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct ValueRange {
     pub lo: i64,
     pub hi: i64,
 }
 
-impl Range {
+impl ValueRange {
     pub const fn new(lo: i64, hi: i64) -> Self {
         Self { lo, hi }
     }
@@ -100,11 +100,11 @@ pub struct StructId(pub usize);
 /// The types that variables can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WovenType {
-    Scalar(Scalar),
+    Scalar(ScalarType),
     Struct(StructId),
     /// Length is a power of two, so that a masked index is always inside.
-    Array(Scalar, usize),
-    Pointer(Scalar),
+    Array(ScalarType, usize),
+    Pointer(ScalarType),
 }
 
 /// A place that holds a scalar.
@@ -159,7 +159,7 @@ pub enum TernaryLayout {
 pub enum Expr {
     Const(i64, WovenWord),
     /// A place of a scalar type, read into a word.
-    Load(VarPlace, Scalar, WovenWord),
+    Load(VarPlace, ScalarType, WovenWord),
     Unary(UnOp, Box<Expr>, WovenWord),
     Binary(BinOp, Box<Expr>, Box<Expr>, WovenWord),
     Select(Box<Cond>, Box<Expr>, Box<Expr>, TernaryLayout),
@@ -186,7 +186,7 @@ pub enum Cond {
 #[derive(Clone, Debug)]
 pub enum Arg {
     /// A value, converted to the parameter's type by the call.
-    Value(Expr, Scalar),
+    Value(Expr, ScalarType),
     /// A struct variable, by value.
     Struct(Name),
     /// The address of a variable.
@@ -197,7 +197,7 @@ pub enum Arg {
 
 /// A call of an earlier function, or of the function itself.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct WeaveCall {
     pub function: Name,
     pub args: Vec<Arg>,
 }
@@ -208,7 +208,7 @@ pub enum Init {
     Value(Expr),
     Fields(Vec<Expr>),
     Elements(Vec<i64>),
-    Call(Call),
+    Call(WeaveCall),
     ReadVolatile(Name),
 }
 
@@ -228,13 +228,13 @@ pub enum Stmt {
     },
     Assign {
         place: VarPlace,
-        scalar: Scalar,
+        scalar: ScalarType,
         value: Expr,
     },
     /// `place op= value`, computed in the scalar's word and truncated to it.
     Update {
         place: VarPlace,
-        scalar: Scalar,
+        scalar: ScalarType,
         op: BinOp,
         value: Expr,
     },
@@ -244,8 +244,8 @@ pub enum Stmt {
     },
     /// The result goes to a scalar place, or nowhere.
     Call {
-        into: Option<(VarPlace, Scalar)>,
-        call: Call,
+        into: Option<(VarPlace, ScalarType)>,
+        call: WeaveCall,
     },
     If {
         cond: Cond,
@@ -256,7 +256,7 @@ pub enum Stmt {
     For {
         id: LabelId,
         var: Name,
-        scalar: Scalar,
+        scalar: ScalarType,
         from: Expr,
         cond: Cond,
         step: i64,
@@ -293,15 +293,15 @@ pub enum Stmt {
     },
     Return(Option<Expr>),
     ReturnVar(Name),
-    ReturnCall(Call),
+    ReturnCall(WeaveCall),
     Scope(Block),
     /// What only one language has: lines of its text, with blocks of the model between them.
-    Native(Vec<Piece>),
+    Native(Vec<LanguageText>),
 }
 
 /// A part of text in one language.
 #[derive(Clone, Debug)]
-pub enum Piece {
+pub enum LanguageText {
     /// A line without its indentation: `{` at its end opens a level, `}` at its start closes one.
     Line(String),
     /// Statements of the model, one level deeper when the line before opened one.
@@ -310,12 +310,12 @@ pub enum Piece {
 
 /// A type or function in the text of one language, written in front of a function of the model.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct TextItem {
     /// How many functions of the model come before it.
     pub after: usize,
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<LanguageText>,
     /// What `return` in its blocks gives back.
-    pub returns: Option<Scalar>,
+    pub returns: Option<ScalarType>,
 }
 
 /// How hard the compiler is pushed to inline.
@@ -331,7 +331,7 @@ pub struct Param {
     pub name: Name,
     pub ty: WovenType,
     /// Arguments stay inside; for pointers, what they point to.
-    pub range: Range,
+    pub range: ValueRange,
 }
 
 #[derive(Clone, Debug)]
@@ -347,7 +347,7 @@ pub struct WovenFunction {
 
 /// Who may change a global behind the optimizer's back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Linkage {
+pub enum GlobalLinkage {
     /// Nobody else sees it: `static` in C.
     Private,
     /// Other units: its value is opaque at compile time although nobody changes it.
@@ -357,29 +357,29 @@ pub enum Linkage {
 }
 
 #[derive(Clone, Debug)]
-pub struct Global {
+pub struct WeaveGlobal {
     pub name: Name,
     pub ty: WovenType,
-    pub linkage: Linkage,
-    pub range: Range,
+    pub linkage: GlobalLinkage,
+    pub range: ValueRange,
     pub init: Vec<i64>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Struct {
     pub name: Name,
-    pub fields: Vec<(Name, Scalar)>,
+    pub fields: Vec<(Name, ScalarType)>,
 }
 
 /// A whole program; the last function is main's body.
 #[derive(Clone, Debug, Default)]
-pub struct Module {
+pub struct WeaveProgram {
     /// Headers and declarations that natives need, in order of first use.
     pub preamble: Vec<String>,
     pub structs: Vec<Struct>,
-    pub globals: Vec<Global>,
+    pub globals: Vec<WeaveGlobal>,
     pub functions: Vec<WovenFunction>,
-    pub items: Vec<Item>,
+    pub items: Vec<TextItem>,
     /// Global floating-point numbers that main prints, exactly.
     pub reals: Vec<Name>,
     /// Statements of main; the checksum is printed after them.

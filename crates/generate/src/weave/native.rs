@@ -4,7 +4,7 @@
 //! flow into the text come from the model's expressions, with their intervals, and what comes out is put
 //! into scope with its interval, so that the statements around it are as sound as without it.
 
-use super::model::{Block, Expr, Item, Name, Piece, Range, Scalar, Stmt, WovenType, WovenWord};
+use super::model::{Block, Expr, LanguageText, Name, ScalarType, Stmt, TextItem, ValueRange, WovenType, WovenWord};
 use super::scope::{Maker, Mutability, VarInScope};
 use super::{c, rust};
 
@@ -33,13 +33,13 @@ pub fn opens(line: &str) -> bool {
     line.ends_with('{')
 }
 
-fn pieces(text: &str, blocks: impl IntoIterator<Item = Block>) -> Vec<Piece> {
+fn pieces(text: &str, blocks: impl IntoIterator<Item = Block>) -> Vec<LanguageText> {
     let mut blocks = blocks.into_iter();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let pieces: Vec<Piece> = lines
+    let pieces: Vec<LanguageText> = lines
         .map(|line| match line {
-            "@" => Piece::Block(blocks.next().expect("a block for each place")),
-            line => Piece::Line(line.to_owned()),
+            "@" => LanguageText::Block(blocks.next().expect("a block for each place")),
+            line => LanguageText::Line(line.to_owned()),
         })
         .collect();
     debug_assert!(blocks.next().is_none(), "a place for each block");
@@ -58,9 +58,9 @@ impl Maker {
     }
 
     /// The same where blocks of the model in it return a value.
-    pub fn item_returning<const N: usize>(&mut self, text: &str, blocks: [Block; N], returns: Option<Scalar>) {
+    pub fn item_returning<const N: usize>(&mut self, text: &str, blocks: [Block; N], returns: Option<ScalarType>) {
         let after = self.module.functions.len();
-        self.module.items.push(Item { after, pieces: pieces(text, blocks), returns });
+        self.module.items.push(TextItem { after, pieces: pieces(text, blocks), returns });
     }
 
     /// Needs a header or declaration at the top of the file.
@@ -76,7 +76,7 @@ impl Maker {
 
     /// An `int` inside `range`, as an operand.
     pub fn int(&mut self, lo: i64, hi: i64, depth: u32) -> String {
-        let value = self.value_for(Scalar::I32, Range::new(lo, hi), depth);
+        let value = self.value_for(ScalarType::I32, ValueRange::new(lo, hi), depth);
         self.show(&value)
     }
 
@@ -106,13 +106,13 @@ impl Maker {
 
     /// Makes a place visible to the statements that follow. It may be anything the language can read and,
     /// unless it is fixed, assign to as a scalar of this type.
-    pub fn bring(&mut self, name: impl Into<Name>, scalar: Scalar, range: Range, mutability: Mutability) {
+    pub fn bring(&mut self, name: impl Into<Name>, scalar: ScalarType, range: ValueRange, mutability: Mutability) {
         self.scope.push(VarInScope { name: name.into(), ty: WovenType::Scalar(scalar), range, mutability });
     }
 
     /// A new variable of a wrapping unsigned word.
     pub fn bring_word(&mut self, name: &Name) {
-        self.bring(name.clone(), Scalar::U32, Scalar::U32.range(), Mutability::Free);
+        self.bring(name.clone(), ScalarType::U32, ScalarType::U32.range(), Mutability::Free);
     }
 
     /// About `size` statements for a block that runs `trips` times and that no jump may leave but by
@@ -127,7 +127,7 @@ impl Maker {
 
     /// The same for the body of a function that is written in the middle of another: it sees what is
     /// around it and these parameters, and no jump leaves it at all.
-    pub fn sealed(&mut self, size: usize, depth: u32, trips: u64, params: &[(&Name, Scalar, Range)]) -> Block {
+    pub fn sealed(&mut self, size: usize, depth: u32, trips: u64, params: &[(&Name, ScalarType, ValueRange)]) -> Block {
         let jumps = std::mem::take(&mut self.jumps);
         let returns = self.returns.take();
         let block = self.repeated(trips, |m| {
@@ -159,7 +159,7 @@ impl Maker {
     }
 
     /// About `size` statements of a function of its own that sees these parameters and the globals.
-    pub fn body(&mut self, params: &[(&Name, Scalar, Range)], size: usize) -> Block {
+    pub fn body(&mut self, params: &[(&Name, ScalarType, ValueRange)], size: usize) -> Block {
         let (block, cost) = self.aside(40, |m| {
             for (name, scalar, range) in params {
                 m.bring((*name).clone(), *scalar, *range, Mutability::Free);
@@ -171,7 +171,7 @@ impl Maker {
     }
 
     /// A word made of what is visible in a function of its own.
-    pub fn word_of(&mut self, params: &[(&Name, Scalar, Range)], depth: u32) -> String {
+    pub fn word_of(&mut self, params: &[(&Name, ScalarType, ValueRange)], depth: u32) -> String {
         let (text, _) = self.aside(40, |m| {
             for (name, scalar, range) in params {
                 m.bring((*name).clone(), *scalar, *range, Mutability::Free);
@@ -182,8 +182,8 @@ impl Maker {
     }
 
     /// Brings an `int` that text computed into scope, cut to a range that leaves room to compute.
-    pub fn keep_int(&mut self, name: &Name, range: Range) {
+    pub fn keep_int(&mut self, name: &Name, range: ValueRange) {
         let range = if WovenWord::I32.range().holds(range) { range } else { WovenWord::I32.range() };
-        self.bring(name.clone(), Scalar::I32, range, Mutability::Free);
+        self.bring(name.clone(), ScalarType::I32, range, Mutability::Free);
     }
 }

@@ -4,15 +4,15 @@
 
 use super::c::cmp_text;
 use super::model::{
-    Arg, BinOp, Call, Cond, Expr, Global, Init, Inlining, LabelId, Linkage, Module, Piece, Scalar, Stmt, TernaryLayout, UnOp, VarPlace,
-    WovenFunction, WovenType, WovenWord,
+    Arg, BinOp, Cond, Expr, GlobalLinkage, Init, Inlining, LabelId, LanguageText, ScalarType, Stmt, TernaryLayout, UnOp, VarPlace,
+    WeaveCall, WeaveGlobal, WeaveProgram, WovenFunction, WovenType, WovenWord,
 };
 use super::native::{closes, opens};
 use super::stmt::target_of;
 use std::fmt::Write;
 
 /// Writes the whole program.
-pub fn write(module: &Module) -> String {
+pub fn write(module: &WeaveProgram) -> String {
     let mut w = WeaveWriter { out: String::new(), indent: 0, module };
     w.line("#![allow(warnings)]");
     for line in &module.preamble {
@@ -52,15 +52,15 @@ pub fn write(module: &Module) -> String {
     w.out
 }
 
-pub(super) fn scalar_name(scalar: Scalar) -> &'static str {
+pub(super) fn scalar_name(scalar: ScalarType) -> &'static str {
     match scalar {
-        Scalar::I8 => "i8",
-        Scalar::U8 => "u8",
-        Scalar::I16 => "i16",
-        Scalar::U16 => "u16",
-        Scalar::I32 => "i32",
-        Scalar::U32 => "u32",
-        Scalar::I64 => "i64",
+        ScalarType::I8 => "i8",
+        ScalarType::U8 => "u8",
+        ScalarType::I16 => "i16",
+        ScalarType::U16 => "u16",
+        ScalarType::I32 => "i32",
+        ScalarType::U32 => "u32",
+        ScalarType::I64 => "i64",
     }
 }
 
@@ -72,7 +72,7 @@ fn word_name(word: WovenWord) -> &'static str {
     }
 }
 
-fn same(scalar: Scalar, word: WovenWord) -> bool {
+fn same(scalar: ScalarType, word: WovenWord) -> bool {
     scalar_name(scalar) == word_name(word)
 }
 
@@ -139,14 +139,14 @@ pub(super) fn cond(c: &Cond) -> String {
     }
 }
 
-pub(super) fn stored(value: &Expr, scalar: Scalar) -> String {
+pub(super) fn stored(value: &Expr, scalar: ScalarType) -> String {
     if same(scalar, scalar.word()) { expr(value) } else { format!("({}) as {}", expr(value), scalar_name(scalar)) }
 }
 
 struct WeaveWriter<'m> {
     out: String,
     indent: usize,
-    module: &'m Module,
+    module: &'m WeaveProgram,
 }
 
 impl WeaveWriter<'_> {
@@ -163,11 +163,11 @@ impl WeaveWriter<'_> {
         }
     }
 
-    fn global(&mut self, global: &Global) {
+    fn global(&mut self, global: &WeaveGlobal) {
         let values: Vec<String> = global.init.iter().map(i64::to_string).collect();
         let init = if matches!(global.ty, WovenType::Array(..)) { format!("[{}]", values.join(", ")) } else { values.join("") };
         let ty = self.type_name(global.ty);
-        let prefix = if global.linkage == Linkage::Private { "" } else { "#[no_mangle] pub " };
+        let prefix = if global.linkage == GlobalLinkage::Private { "" } else { "#[no_mangle] pub " };
         self.line(&format!("{prefix}static mut {}: {ty} = {init};", global.name));
     }
 
@@ -198,13 +198,13 @@ impl WeaveWriter<'_> {
         self.body(block, None);
     }
 
-    fn body(&mut self, block: &[Stmt], returns: Option<Scalar>) {
+    fn body(&mut self, block: &[Stmt], returns: Option<ScalarType>) {
         for stmt in block {
             self.stmt(stmt, returns);
         }
     }
 
-    fn braced(&mut self, head: &str, block: &[Stmt], returns: Option<Scalar>, tail: &str) {
+    fn braced(&mut self, head: &str, block: &[Stmt], returns: Option<ScalarType>, tail: &str) {
         self.line(format!("{} {{", head.trim_end()).trim_start());
         self.indent += 1;
         self.body(block, returns);
@@ -212,7 +212,7 @@ impl WeaveWriter<'_> {
         self.line(&format!("}}{tail}"));
     }
 
-    fn call(&self, call: &Call) -> String {
+    fn call(&self, call: &WeaveCall) -> String {
         let args: Vec<String> = call
             .args
             .iter()
@@ -227,7 +227,7 @@ impl WeaveWriter<'_> {
     }
 
     /// `head` followed by a value for a scalar, spread over lines where the layout asks for it.
-    fn valued(&mut self, head: &str, value: &Expr, scalar: Scalar) {
+    fn valued(&mut self, head: &str, value: &Expr, scalar: ScalarType) {
         match value {
             Expr::Select(c, a, b, TernaryLayout::ThreeLines) => {
                 self.line(&format!("{head}if {} {{", cond(c)));
@@ -240,7 +240,7 @@ impl WeaveWriter<'_> {
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt, returns: Option<Scalar>) {
+    fn stmt(&mut self, stmt: &Stmt, returns: Option<ScalarType>) {
         match stmt {
             Stmt::Declare { name, ty, init } => self.declare(name, *ty, init),
             Stmt::Assign { place: p, scalar, value } => self.valued(&format!("{} = ", place(p)), value, *scalar),
@@ -298,7 +298,7 @@ impl WeaveWriter<'_> {
                 self.indent -= 1;
                 self.line("}");
             }
-            Stmt::Return(Some(value)) => self.valued("return ", value, returns.unwrap_or(Scalar::I32)),
+            Stmt::Return(Some(value)) => self.valued("return ", value, returns.unwrap_or(ScalarType::I32)),
             Stmt::Return(None) => self.line("return;"),
             Stmt::ReturnVar(name) => self.line(&format!("return {name};")),
             Stmt::ReturnCall(call) => self.line(&format!("return {};", self.call(call))),
@@ -315,11 +315,11 @@ impl WeaveWriter<'_> {
         }
     }
 
-    fn pieces(&mut self, pieces: &[Piece], returns: Option<Scalar>) {
+    fn pieces(&mut self, pieces: &[LanguageText], returns: Option<ScalarType>) {
         for piece in pieces {
             match piece {
-                Piece::Block(block) => self.body(block, returns),
-                Piece::Line(text) => {
+                LanguageText::Block(block) => self.body(block, returns),
+                LanguageText::Line(text) => {
                     self.indent -= usize::from(closes(text));
                     self.line(text);
                     self.indent += usize::from(opens(text));
@@ -350,7 +350,15 @@ impl WeaveWriter<'_> {
     }
 
     /// A `for` becomes a `while`: what C's three clauses do is then on lines of their own too.
-    fn counted(&mut self, id: LabelId, var: &str, scalar: Scalar, head: (&Expr, &Cond, i64), body: &[Stmt], returns: Option<Scalar>) {
+    fn counted(
+        &mut self,
+        id: LabelId,
+        var: &str,
+        scalar: ScalarType,
+        head: (&Expr, &Cond, i64),
+        body: &[Stmt],
+        returns: Option<ScalarType>,
+    ) {
         let (from, c, step) = head;
         self.line("{");
         self.indent += 1;
@@ -390,7 +398,7 @@ fn uses(block: &[Stmt], wanted: &dyn Fn(&Stmt) -> bool) -> bool {
                 | Stmt::Labelled { body, .. }
                 | Stmt::Scope(body) => uses(body, wanted),
                 Stmt::Switch { arms, default, .. } => arms.iter().any(|(_, b)| uses(b, wanted)) || uses(default, wanted),
-                Stmt::Native(pieces) => pieces.iter().any(|piece| matches!(piece, Piece::Block(b) if uses(b, wanted))),
+                Stmt::Native(pieces) => pieces.iter().any(|piece| matches!(piece, LanguageText::Block(b) if uses(b, wanted))),
                 _ => false,
             }
     })

@@ -2,7 +2,9 @@
 
 use super::dice::Dice;
 use super::idiom::Idiom;
-use super::model::{BinOp, Call, Expr, LabelId, Module, Name, Param, Range, Scalar, Stmt, VarPlace, WovenFunction, WovenType, WovenWord};
+use super::model::{
+    BinOp, Expr, LabelId, Name, Param, ScalarType, Stmt, ValueRange, VarPlace, WeaveCall, WeaveProgram, WovenFunction, WovenType, WovenWord,
+};
 use super::native::Tongue;
 
 /// Whether the program may assign to a variable.
@@ -19,7 +21,7 @@ pub struct VarInScope {
     pub name: Name,
     pub ty: WovenType,
     /// What it holds, at any time; for pointers, what they point to.
-    pub range: Range,
+    pub range: ValueRange,
     pub mutability: Mutability,
 }
 
@@ -28,7 +30,7 @@ pub struct VarInScope {
 pub struct Signature {
     pub name: Name,
     pub params: Vec<Param>,
-    pub returns: Option<(WovenType, Range)>,
+    pub returns: Option<(WovenType, ValueRange)>,
     /// Upper bound of the lines one call executes.
     pub cost: u64,
     pub calls: u32,
@@ -53,13 +55,13 @@ pub struct Maker {
     pub statement_weights: [usize; 16],
     pub idiom_share: usize,
     pub dice: Dice,
-    pub module: Module,
+    pub module: WeaveProgram,
     pub signatures: Vec<Signature>,
     pub globals: Vec<VarInScope>,
     pub scope: Vec<VarInScope>,
     pub jumps: Vec<Jump>,
     /// Return type of the function being written.
-    pub returns: Option<(WovenType, Range)>,
+    pub returns: Option<(WovenType, ValueRange)>,
     /// How often the current statement runs at most, per call.
     pub times: u64,
     /// Cost of the function so far, and what it may cost.
@@ -77,7 +79,7 @@ impl Maker {
             statement_weights: super::swarm::USUAL,
             idiom_share: super::stmt::IDIOM_SHARE,
             dice: Dice::new(seed),
-            module: Module::default(),
+            module: WeaveProgram::default(),
             signatures: Vec::new(),
             globals: Vec::new(),
             scope: Vec::new(),
@@ -149,7 +151,7 @@ impl Maker {
     }
 
     /// A scalar place to read or to write, with its type and range.
-    pub fn place(&mut self, wanted: Option<Mutability>) -> Option<(VarPlace, Scalar, Range)> {
+    pub fn place(&mut self, wanted: Option<Mutability>) -> Option<(VarPlace, ScalarType, ValueRange)> {
         let fits = |v: &VarInScope| wanted.is_none() || v.mutability == Mutability::Free;
         let var = self.find(fits)?;
         Some(match var.ty {
@@ -169,7 +171,7 @@ impl Maker {
 
     /// An index inside an array of `len` elements: a counter that stays below, or something masked.
     fn index(&mut self, len: usize) -> Expr {
-        let inside = Range::new(0, len as i64 - 1);
+        let inside = ValueRange::new(0, len as i64 - 1);
         let counter = self.find(|v| matches!(v.ty, WovenType::Scalar(_)) && inside.holds(v.range));
         if let (Some(VarInScope { name, ty: WovenType::Scalar(scalar), .. }), true) = (counter, self.dice.chance(70)) {
             return Expr::Load(VarPlace::Var(name), scalar, WovenWord::I32);
@@ -182,7 +184,7 @@ impl Maker {
     }
 
     /// Ends a function: its signature becomes callable.
-    pub fn finish(&mut self, function: WovenFunction, returns: Option<(WovenType, Range)>) {
+    pub fn finish(&mut self, function: WovenFunction, returns: Option<(WovenType, ValueRange)>) {
         let signature =
             Signature { name: function.name.clone(), params: function.params.clone(), returns, cost: self.cost.max(1) + 1, calls: 0 };
         self.signatures.push(signature);
@@ -192,7 +194,7 @@ impl Maker {
     }
 
     /// Starts a function with these parameters in scope.
-    pub fn begin(&mut self, params: &[Param], returns: Option<(WovenType, Range)>, cost_limit: u64) {
+    pub fn begin(&mut self, params: &[Param], returns: Option<(WovenType, ValueRange)>, cost_limit: u64) {
         self.scope.clear();
         self.jumps.clear();
         self.returns = returns;
@@ -213,6 +215,6 @@ impl Maker {
 }
 
 /// Wraps a call whose scalar result is declared as a new variable.
-pub fn declare_call(name: Name, ty: WovenType, call: Call) -> Stmt {
+pub fn declare_call(name: Name, ty: WovenType, call: WeaveCall) -> Stmt {
     Stmt::Declare { name, ty, init: super::model::Init::Call(call) }
 }

@@ -3,8 +3,8 @@
 
 use super::expr::fit;
 use super::model::{
-    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Init, Inlining, Name, Param, Range, Scalar, Stmt, StructId, VarPlace, WovenFunction,
-    WovenType, WovenWord,
+    Arg, BinOp, Block, CmpOp, Cond, Expr, Init, Inlining, Name, Param, ScalarType, Stmt, StructId, ValueRange, VarPlace, WeaveCall,
+    WovenFunction, WovenType, WovenWord,
 };
 use super::scope::{Maker, Mutability, VarInScope};
 use super::stmt::ends_block;
@@ -14,7 +14,7 @@ pub const HELPER_COST: u64 = 90;
 
 /// The shapes, with the optimizations they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum WeaveShape {
     /// Random statements: scopes, branches, loops.
     Plain,
     /// A few lines with narrow masked parameters, to be inlined and simplified.
@@ -33,27 +33,27 @@ pub enum Shape {
     Dispatch,
 }
 
-impl Shape {
+impl WeaveShape {
     pub const ALL: [Self; 8] =
         [Self::Plain, Self::Masked, Self::Pointer, Self::TailRecursive, Self::EarlyReturn, Self::Kernel, Self::Struct, Self::Dispatch];
 }
 
-fn load(name: &Name, scalar: Scalar, word: WovenWord) -> Expr {
+fn load(name: &Name, scalar: ScalarType, word: WovenWord) -> Expr {
     Expr::Load(VarPlace::Var(name.clone()), scalar, word)
 }
 
 impl Maker {
     /// Writes one function of the shape.
-    pub fn function(&mut self, shape: Shape) {
+    pub fn function(&mut self, shape: WeaveShape) {
         match shape {
-            Shape::Plain => self.plain(),
-            Shape::Masked => self.masked(),
-            Shape::Pointer => self.pointer(),
-            Shape::TailRecursive => self.tail_recursive(),
-            Shape::EarlyReturn => self.early_return(),
-            Shape::Kernel => self.kernel(),
-            Shape::Struct => self.by_value(),
-            Shape::Dispatch => self.dispatch(),
+            WeaveShape::Plain => self.plain(),
+            WeaveShape::Masked => self.masked(),
+            WeaveShape::Pointer => self.pointer(),
+            WeaveShape::TailRecursive => self.tail_recursive(),
+            WeaveShape::EarlyReturn => self.early_return(),
+            WeaveShape::Kernel => self.kernel(),
+            WeaveShape::Struct => self.by_value(),
+            WeaveShape::Dispatch => self.dispatch(),
         }
     }
 
@@ -70,13 +70,13 @@ impl Maker {
         Param { name: self.fresh("p"), ty: WovenType::Scalar(scalar), range }
     }
 
-    pub fn result(&mut self) -> (Scalar, Range) {
-        let scalar = *self.dice.pick(&[Scalar::I32, Scalar::I32, Scalar::U8, Scalar::I16, Scalar::U32]);
-        (scalar, if scalar == Scalar::I32 { Range::new(-9999, 9999) } else { scalar.range() })
+    pub fn result(&mut self) -> (ScalarType, ValueRange) {
+        let scalar = *self.dice.pick(&[ScalarType::I32, ScalarType::I32, ScalarType::U8, ScalarType::I16, ScalarType::U32]);
+        (scalar, if scalar == ScalarType::I32 { ValueRange::new(-9999, 9999) } else { scalar.range() })
     }
 
     /// A return value made of several variables, so that they stay alive to the end.
-    pub fn return_mix(&mut self, body: &mut Block, scalar: Scalar, range: Range) {
+    pub fn return_mix(&mut self, body: &mut Block, scalar: ScalarType, range: ValueRange) {
         if ends_block(body.last()) {
             return;
         }
@@ -85,12 +85,12 @@ impl Maker {
         body.push(Stmt::Return(Some(value)));
     }
 
-    pub fn emit(&mut self, prefix: &str, params: Vec<Param>, returns: Option<(WovenType, Range)>, inlining: Inlining, body: Block) {
+    pub fn emit(&mut self, prefix: &str, params: Vec<Param>, returns: Option<(WovenType, ValueRange)>, inlining: Inlining, body: Block) {
         let name = self.fresh(prefix);
         self.emit_named(name, params, returns, inlining, body);
     }
 
-    fn emit_named(&mut self, name: Name, params: Vec<Param>, returns: Option<(WovenType, Range)>, inlining: Inlining, body: Block) {
+    fn emit_named(&mut self, name: Name, params: Vec<Param>, returns: Option<(WovenType, ValueRange)>, inlining: Inlining, body: Block) {
         let function = WovenFunction { name, params, returns: returns.map(|(ty, _)| ty), inlining, attributes: self.attributes(), body };
         self.finish(function, returns);
     }
@@ -111,8 +111,13 @@ impl Maker {
     fn masked(&mut self) {
         let mut params = Vec::new();
         for _ in 0..=self.dice.below(3) {
-            let scalar = *self.dice.pick(&[Scalar::U8, Scalar::I8, Scalar::U16, Scalar::I16, Scalar::I32, Scalar::U32]);
-            let range = if scalar == Scalar::I32 { *self.dice.pick(&[Range::new(0, 15), Range::new(0, 255)]) } else { scalar.range() };
+            let scalar =
+                *self.dice.pick(&[ScalarType::U8, ScalarType::I8, ScalarType::U16, ScalarType::I16, ScalarType::I32, ScalarType::U32]);
+            let range = if scalar == ScalarType::I32 {
+                *self.dice.pick(&[ValueRange::new(0, 15), ValueRange::new(0, 255)])
+            } else {
+                scalar.range()
+            };
             params.push(Param { name: self.fresh("p"), ty: WovenType::Scalar(scalar), range });
         }
         let (scalar, range) = self.result();
@@ -125,7 +130,8 @@ impl Maker {
                 let mask = Expr::Const(*self.dice.pick(&[1, 3, 7, 15, 31, 127]), scalar.word());
                 let other = self.expr(scalar.word(), 1).0;
                 let value = Expr::Binary(BinOp::And, Box::new(other), Box::new(mask), scalar.word());
-                let value = if scalar == Scalar::I32 { fit((value, Range::new(0, 127)), param.range, WovenWord::I32) } else { value };
+                let value =
+                    if scalar == ScalarType::I32 { fit((value, ValueRange::new(0, 127)), param.range, WovenWord::I32) } else { value };
                 body.push(Stmt::Assign { place: VarPlace::Var(param.name), scalar, value });
             }
         }
@@ -139,7 +145,7 @@ impl Maker {
     fn pointer(&mut self) {
         let mut params = Vec::new();
         for _ in 0..=self.dice.below(2) {
-            let scalar = *self.dice.pick(&[Scalar::I32, Scalar::U32, Scalar::I16, Scalar::U8]);
+            let scalar = *self.dice.pick(&[ScalarType::I32, ScalarType::U32, ScalarType::I16, ScalarType::U8]);
             params.push(Param { name: self.fresh("p"), ty: WovenType::Pointer(scalar), range: scalar.range() });
         }
         params.push(self.scalar_param());
@@ -170,11 +176,11 @@ impl Maker {
 
     fn tail_recursive(&mut self) {
         let depth = *self.dice.pick(&[3i64, 5, 7]);
-        let counter = Param { name: self.fresh("n"), ty: WovenType::Scalar(Scalar::I32), range: Range::new(0, depth) };
+        let counter = Param { name: self.fresh("n"), ty: WovenType::Scalar(ScalarType::I32), range: ValueRange::new(0, depth) };
         let (acc_scalar, acc_range) = *self.dice.pick(&[
-            (Scalar::U32, Scalar::U32.range()),
-            (Scalar::I32, Range::new(-9999, 9999)),
-            (Scalar::U8, Scalar::U8.range()),
+            (ScalarType::U32, ScalarType::U32.range()),
+            (ScalarType::I32, ValueRange::new(-9999, 9999)),
+            (ScalarType::U8, ScalarType::U8.range()),
         ]);
         let acc = Param { name: self.fresh("acc"), ty: WovenType::Scalar(acc_scalar), range: acc_range };
         let mut params = vec![counter.clone(), acc.clone()];
@@ -186,7 +192,7 @@ impl Maker {
         self.begin(&params, returns, HELPER_COST);
         self.scope[0].mutability = Mutability::Fixed;
         let mut body = Block::new();
-        let done = Cond::Compare(CmpOp::Le, load(&counter.name, Scalar::I32, WovenWord::I32), Expr::Const(0, WovenWord::I32));
+        let done = Cond::Compare(CmpOp::Le, load(&counter.name, ScalarType::I32, WovenWord::I32), Expr::Const(0, WovenWord::I32));
         let base = load(&acc.name, acc_scalar, acc_scalar.word());
         body.push(Stmt::If { cond: done, then: vec![Stmt::Return(Some(base))], otherwise: Block::new() });
         self.repeated(depth as u64 + 1, |m| {
@@ -198,14 +204,14 @@ impl Maker {
                 let WovenType::Scalar(scalar) = param.ty else { continue };
                 // Past the test above the counter is at least one, so that one less is in its range.
                 let value = if param.name == counter.name {
-                    let n = load(&counter.name, Scalar::I32, WovenWord::I32);
+                    let n = load(&counter.name, ScalarType::I32, WovenWord::I32);
                     Expr::Binary(BinOp::Sub, Box::new(n), Box::new(Expr::Const(1, WovenWord::I32)), WovenWord::I32)
                 } else {
                     m.value_for(scalar, param.range, 2)
                 };
                 args.push(Arg::Value(value, scalar));
             }
-            body.push(Stmt::ReturnCall(Call { function: name.clone(), args }));
+            body.push(Stmt::ReturnCall(WeaveCall { function: name.clone(), args }));
         });
         let inlining = if self.dice.chance(70) { Inlining::Free } else { Inlining::Never };
         self.emit_named(name, params, returns, inlining, body);
@@ -245,7 +251,7 @@ impl Maker {
             return self.plain();
         }
         let params: Vec<Param> = (0..=self.dice.below(2)).map(|_| self.scalar_param()).collect();
-        let (scalar, range) = (Scalar::U32, Scalar::U32.range());
+        let (scalar, range) = (ScalarType::U32, ScalarType::U32.range());
         self.begin(&params, Some((WovenType::Scalar(scalar), range)), HELPER_COST * 2);
         let mut body = Block::new();
         let acc = self.fresh("acc");
@@ -261,15 +267,15 @@ impl Maker {
         let id = self.label();
         let inner = self.repeated(trips, |m| {
             m.scoped(|m| {
-                let counter = Range::new(0, len as i64 - 1);
+                let counter = ValueRange::new(0, len as i64 - 1);
                 m.scope.push(VarInScope {
                     name: var.clone(),
-                    ty: WovenType::Scalar(Scalar::I32),
+                    ty: WovenType::Scalar(ScalarType::I32),
                     range: counter,
                     mutability: Mutability::Fixed,
                 });
                 let mut inner = Block::new();
-                let at = || VarPlace::Index(target.name.clone(), Box::new(load(&var, Scalar::I32, WovenWord::I32)));
+                let at = || VarPlace::Index(target.name.clone(), Box::new(load(&var, ScalarType::I32, WovenWord::I32)));
                 m.charge(2);
                 let value = m.value_for(element, element.range(), 2);
                 let write = Stmt::Assign { place: at(), scalar: element, value };
@@ -299,8 +305,16 @@ impl Maker {
                 inner
             })
         });
-        let cond = Cond::Compare(CmpOp::Lt, load(&var, Scalar::I32, WovenWord::I32), Expr::Const(len as i64, WovenWord::I32));
-        body.push(Stmt::For { id, var, scalar: Scalar::I32, from: Expr::Const(0, WovenWord::I32), cond, step: step as i64, body: inner });
+        let cond = Cond::Compare(CmpOp::Lt, load(&var, ScalarType::I32, WovenWord::I32), Expr::Const(len as i64, WovenWord::I32));
+        body.push(Stmt::For {
+            id,
+            var,
+            scalar: ScalarType::I32,
+            from: Expr::Const(0, WovenWord::I32),
+            cond,
+            step: step as i64,
+            body: inner,
+        });
         if self.dice.chance(50) {
             body.extend(self.statements(1, 2));
         }
@@ -315,12 +329,12 @@ impl Maker {
         }
         let id = StructId(self.dice.below(self.module.structs.len()));
         let fields = self.module.structs[id.0].fields.clone();
-        let subject = Param { name: self.fresh("s"), ty: WovenType::Struct(id), range: Range::new(0, 0) };
+        let subject = Param { name: self.fresh("s"), ty: WovenType::Struct(id), range: ValueRange::new(0, 0) };
         let mut params = vec![subject.clone(), self.scalar_param()];
         if self.dice.chance(30) {
             params.swap(0, 1);
         }
-        let returns = Some((WovenType::Struct(id), Range::new(0, 0)));
+        let returns = Some((WovenType::Struct(id), ValueRange::new(0, 0)));
         self.begin(&params, returns, HELPER_COST);
         let mut body = Block::new();
         for (field, scalar) in &fields {
@@ -349,7 +363,7 @@ impl Maker {
         body.push(Stmt::Declare { name: out.clone(), ty: WovenType::Scalar(scalar), init: Init::Value(start) });
         self.scope.push(VarInScope { name: out.clone(), ty: WovenType::Scalar(scalar), range, mutability: Mutability::Free });
         let WovenType::Scalar(selector) = params[0].ty else { return };
-        let value = fit((load(&params[0].name, selector, WovenWord::I32), WovenWord::I32.range()), Range::new(0, 7), WovenWord::I32);
+        let value = fit((load(&params[0].name, selector, WovenWord::I32), WovenWord::I32.range()), ValueRange::new(0, 7), WovenWord::I32);
         let mut arms = Vec::new();
         for label in 0..self.dice.between(3, 5) {
             self.charge(1);

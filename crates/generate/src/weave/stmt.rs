@@ -3,7 +3,8 @@
 
 use super::expr::fit;
 use super::model::{
-    Arg, BinOp, Block, Call, CmpOp, Cond, Expr, Init, LabelId, Linkage, Range, Scalar, Stmt, TernaryLayout, VarPlace, WovenType, WovenWord,
+    Arg, BinOp, Block, CmpOp, Cond, Expr, GlobalLinkage, Init, LabelId, ScalarType, Stmt, TernaryLayout, ValueRange, VarPlace, WeaveCall,
+    WovenType, WovenWord,
 };
 use super::scope::{Jump, Maker, Mutability, VarInScope};
 
@@ -70,11 +71,13 @@ impl Maker {
     }
 
     /// A type for a new scalar with the range it keeps.
-    pub fn scalar(&mut self) -> (Scalar, Range) {
-        let scalar = Scalar::ALL[self.dice.weighted(&[8, 12, 10, 10, 42, 10, 8])];
+    pub fn scalar(&mut self) -> (ScalarType, ValueRange) {
+        let scalar = ScalarType::ALL[self.dice.weighted(&[8, 12, 10, 10, 42, 10, 8])];
         let range = match scalar {
-            Scalar::I32 => *self.dice.pick(&[Range::new(-999, 999), Range::new(0, 255), Range::new(0, 15), scalar.range()]),
-            Scalar::I64 => *self.dice.pick(&[Range::new(-99_999, 99_999), Range::new(0, 4095)]),
+            ScalarType::I32 => {
+                *self.dice.pick(&[ValueRange::new(-999, 999), ValueRange::new(0, 255), ValueRange::new(0, 15), scalar.range()])
+            }
+            ScalarType::I64 => *self.dice.pick(&[ValueRange::new(-99_999, 99_999), ValueRange::new(0, 4095)]),
             _ => scalar.range(),
         };
         (scalar, range)
@@ -99,7 +102,7 @@ impl Maker {
             self.declare_struct(out, id);
             return;
         }
-        let scalar = *self.dice.pick(&[Scalar::U8, Scalar::I16, Scalar::I32, Scalar::U32]);
+        let scalar = *self.dice.pick(&[ScalarType::U8, ScalarType::I16, ScalarType::I32, ScalarType::U32]);
         let len = *self.dice.pick(&[4usize, 8]);
         let elements = (0..len).map(|_| self.dice.between(0, 99)).collect();
         let name = self.fresh("arr");
@@ -113,7 +116,7 @@ impl Maker {
         let values = fields.iter().map(|(_, scalar)| self.value_for(*scalar, scalar.range(), 1)).collect();
         let name = self.fresh("s");
         out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Struct(id), init: Init::Fields(values) });
-        let range = Range::new(0, 0);
+        let range = ValueRange::new(0, 0);
         self.scope.push(VarInScope { name: name.clone(), ty: WovenType::Struct(id), range, mutability: Mutability::Free });
         name
     }
@@ -133,13 +136,13 @@ impl Maker {
     /// `place op= value` where truncation or wrapping keeps the place's range.
     fn update(&mut self, out: &mut Block) {
         self.charge(1);
-        let wraps = |s: Scalar| matches!(s, Scalar::I8 | Scalar::U8 | Scalar::I16 | Scalar::U16 | Scalar::U32);
+        let wraps = |s: ScalarType| matches!(s, ScalarType::I8 | ScalarType::U8 | ScalarType::I16 | ScalarType::U16 | ScalarType::U32);
         let target = (0..3).find_map(|_| self.place(Some(Mutability::Free)).filter(|(_, s, _)| wraps(*s)));
         let Some((place, scalar, _)) = target else { return self.assign(out) };
         let op = *self.dice.pick(&[BinOp::Add, BinOp::Add, BinOp::Sub, BinOp::Xor, BinOp::And, BinOp::Or]);
         let word = scalar.word();
         let valued = self.expr(word, 1);
-        let value = if word == WovenWord::U32 { valued.0 } else { fit(valued, Range::new(-4095, 4095), word) };
+        let value = if word == WovenWord::U32 { valued.0 } else { fit(valued, ValueRange::new(-4095, 4095), word) };
         out.push(Stmt::Update { place, scalar, op, value });
     }
 
@@ -164,29 +167,29 @@ impl Maker {
         if !self.affords(trips as u64 * 4) {
             return self.assign(out);
         }
-        let scalar = *self.dice.pick(&[Scalar::I32, Scalar::I32, Scalar::U8, Scalar::U32, Scalar::I64]);
+        let scalar = *self.dice.pick(&[ScalarType::I32, ScalarType::I32, ScalarType::U8, ScalarType::U32, ScalarType::I64]);
         let word = scalar.word();
         let var = self.fresh("i");
         let load = || Expr::Load(VarPlace::Var(var.clone()), scalar, word);
-        let (from, cond, step, range, bound) = if self.dice.chance(70) || word == WovenWord::U32 || scalar == Scalar::U8 {
+        let (from, cond, step, range, bound) = if self.dice.chance(70) || word == WovenWord::U32 || scalar == ScalarType::U8 {
             let step = *self.dice.pick(&[1i64, 1, 1, 2, 3]);
             let (limit, hi) = if self.dice.chance(50) {
                 (Expr::Const(trips, word), trips)
             } else {
                 let valued = self.leaf(word);
-                (fit(valued, Range::new(0, 7), word), 7)
+                (fit(valued, ValueRange::new(0, 7), word), 7)
             };
             let compare = if step == 1 && self.dice.chance(20) && matches!(limit, Expr::Const(..)) { CmpOp::Ne } else { CmpOp::Lt };
-            (Expr::Const(0, word), Cond::Compare(compare, load(), limit), step, Range::new(0, hi + 2), hi.max(trips))
+            (Expr::Const(0, word), Cond::Compare(compare, load(), limit), step, ValueRange::new(0, hi + 2), hi.max(trips))
         } else {
             let cond = Cond::Compare(CmpOp::Gt, load(), Expr::Const(0, word));
-            (Expr::Const(trips, word), cond, -1, Range::new(0, trips), trips)
+            (Expr::Const(trips, word), cond, -1, ValueRange::new(0, trips), trips)
         };
         self.charge(bound as u64 + 1);
         let id = self.label();
         self.jumps.push(Jump::Loop(id));
         // Inside the body the counter has not reached the bound yet.
-        let inside = if step > 0 { Range::new(0, (bound - 1).max(0)) } else { range };
+        let inside = if step > 0 { ValueRange::new(0, (bound - 1).max(0)) } else { range };
         let body = self.repeated(bound as u64, |m| {
             m.scoped(|m| {
                 m.scope.push(VarInScope { name: var.clone(), ty: WovenType::Scalar(scalar), range: inside, mutability: Mutability::Fixed });
@@ -209,13 +212,16 @@ impl Maker {
         self.charge(2);
         let name = self.fresh("w");
         let valued = self.expr(WovenWord::I32, 1);
-        let init = fit(valued, Range::new(0, top), WovenWord::I32);
-        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Scalar(Scalar::I32), init: Init::Value(init) });
+        let init = fit(valued, ValueRange::new(0, top), WovenWord::I32);
+        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Scalar(ScalarType::I32), init: Init::Value(init) });
         // `while (w > 0) { …; w -= 2; }` may end below zero.
-        let range = Range::new(-amount, top);
-        self.scope.push(VarInScope { name: name.clone(), ty: WovenType::Scalar(Scalar::I32), range, mutability: Mutability::Fixed });
-        let cond =
-            Cond::Compare(CmpOp::Gt, Expr::Load(VarPlace::Var(name.clone()), Scalar::I32, WovenWord::I32), Expr::Const(0, WovenWord::I32));
+        let range = ValueRange::new(-amount, top);
+        self.scope.push(VarInScope { name: name.clone(), ty: WovenType::Scalar(ScalarType::I32), range, mutability: Mutability::Fixed });
+        let cond = Cond::Compare(
+            CmpOp::Gt,
+            Expr::Load(VarPlace::Var(name.clone()), ScalarType::I32, WovenWord::I32),
+            Expr::Const(0, WovenWord::I32),
+        );
         let id = self.label();
         // No `continue`: it would skip the shrinking.
         self.jumps.push(Jump::BreakOnly(id));
@@ -227,7 +233,7 @@ impl Maker {
         self.jumps.pop();
         if !ends_block(body.last()) {
             let amount = Expr::Const(amount, WovenWord::I32);
-            body.push(Stmt::Update { place: VarPlace::Var(name), scalar: Scalar::I32, op, value: amount });
+            body.push(Stmt::Update { place: VarPlace::Var(name), scalar: ScalarType::I32, op, value: amount });
         }
         out.push(Stmt::While { id, cond, body });
     }
@@ -236,13 +242,13 @@ impl Maker {
     fn rounds(&mut self, out: &mut Block, trips: i64) -> (Stmt, Cond) {
         let name = self.fresh("r");
         let zero = Init::Value(Expr::Const(0, WovenWord::I32));
-        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Scalar(Scalar::I32), init: zero });
-        let range = Range::new(0, trips + 1);
-        self.scope.push(VarInScope { name: name.clone(), ty: WovenType::Scalar(Scalar::I32), range, mutability: Mutability::Fixed });
+        out.push(Stmt::Declare { name: name.clone(), ty: WovenType::Scalar(ScalarType::I32), init: zero });
+        let range = ValueRange::new(0, trips + 1);
+        self.scope.push(VarInScope { name: name.clone(), ty: WovenType::Scalar(ScalarType::I32), range, mutability: Mutability::Fixed });
         let one = Expr::Const(1, WovenWord::I32);
-        let advance = Stmt::Update { place: VarPlace::Var(name.clone()), scalar: Scalar::I32, op: BinOp::Add, value: one };
+        let advance = Stmt::Update { place: VarPlace::Var(name.clone()), scalar: ScalarType::I32, op: BinOp::Add, value: one };
         let below =
-            Cond::Compare(CmpOp::Lt, Expr::Load(VarPlace::Var(name), Scalar::I32, WovenWord::I32), Expr::Const(trips, WovenWord::I32));
+            Cond::Compare(CmpOp::Lt, Expr::Load(VarPlace::Var(name), ScalarType::I32, WovenWord::I32), Expr::Const(trips, WovenWord::I32));
         let cond = if self.dice.chance(40) { Cond::And(Box::new(below), Box::new(self.cond(1))) } else { below };
         (advance, cond)
     }
@@ -303,7 +309,7 @@ impl Maker {
         self.charge(1);
         let arms_wanted = self.dice.between(2, 4);
         let valued = self.expr(WovenWord::I32, 1);
-        let value = fit(valued, Range::new(0, 7), WovenWord::I32);
+        let value = fit(valued, ValueRange::new(0, 7), WovenWord::I32);
         // `break` means the switch here in C: only jumps by label leave the arms.
         let jumps: Vec<Jump> = self.jumps.clone();
         self.jumps.retain(|j| matches!(j, Jump::Label(_)));
@@ -351,7 +357,7 @@ impl Maker {
 
     fn volatile(&mut self, out: &mut Block) {
         self.charge(1);
-        let globals: Vec<_> = self.module.globals.iter().filter(|g| g.linkage == Linkage::Volatile).map(|g| g.name.clone()).collect();
+        let globals: Vec<_> = self.module.globals.iter().filter(|g| g.linkage == GlobalLinkage::Volatile).map(|g| g.name.clone()).collect();
         let Some(name) = globals.first().cloned() else { return self.assign(out) };
         let sinks: Vec<_> = globals.iter().filter(|g| g.starts_with("sink")).cloned().collect();
         if !sinks.is_empty() && self.dice.chance(55) {
@@ -359,9 +365,9 @@ impl Maker {
             out.push(Stmt::WriteVolatile { name: self.dice.pick(&sinks).clone(), value });
         } else {
             let fresh = self.fresh("v");
-            out.push(Stmt::Declare { name: fresh.clone(), ty: WovenType::Scalar(Scalar::I32), init: Init::ReadVolatile(name) });
-            let range = Scalar::I32.range();
-            self.scope.push(VarInScope { name: fresh, ty: WovenType::Scalar(Scalar::I32), range, mutability: Mutability::Free });
+            out.push(Stmt::Declare { name: fresh.clone(), ty: WovenType::Scalar(ScalarType::I32), init: Init::ReadVolatile(name) });
+            let range = ScalarType::I32.range();
+            self.scope.push(VarInScope { name: fresh, ty: WovenType::Scalar(ScalarType::I32), range, mutability: Mutability::Free });
         }
     }
 
@@ -405,11 +411,11 @@ impl Maker {
     pub fn checksum(&mut self, out: &mut Block) {
         self.charge(1);
         let Some(name) = self.module.checksum.clone() else { return self.assign(out) };
-        let load = Expr::Load(VarPlace::Var(name.clone()), Scalar::U32, WovenWord::U32);
+        let load = Expr::Load(VarPlace::Var(name.clone()), ScalarType::U32, WovenWord::U32);
         let scaled = Expr::Binary(BinOp::Mul, Box::new(load), Box::new(Expr::Const(31, WovenWord::U32)), WovenWord::U32);
         let (value, _) = self.expr(WovenWord::U32, 1);
         let value = Expr::Binary(BinOp::Add, Box::new(scaled), Box::new(value), WovenWord::U32);
-        out.push(Stmt::Assign { place: VarPlace::Var(name), scalar: Scalar::U32, value });
+        out.push(Stmt::Assign { place: VarPlace::Var(name), scalar: ScalarType::U32, value });
     }
 
     /// A call of some earlier function that is still affordable, or an assignment.
@@ -431,7 +437,7 @@ impl Maker {
             args.push(self.argument(out, param.ty, param.range));
         }
         self.charge(1);
-        let call = Call { function: signature.name, args };
+        let call = WeaveCall { function: signature.name, args };
         let Some((ty, range)) = signature.returns else {
             out.push(Stmt::Call { into: None, call });
             return;
@@ -450,7 +456,7 @@ impl Maker {
         self.scope.push(VarInScope { name, ty, range, mutability: Mutability::Free });
     }
 
-    fn argument(&mut self, out: &mut Block, ty: WovenType, range: Range) -> Arg {
+    fn argument(&mut self, out: &mut Block, ty: WovenType, range: ValueRange) -> Arg {
         match ty {
             WovenType::Scalar(scalar) => {
                 let depth = self.dice.below(2) as u32;

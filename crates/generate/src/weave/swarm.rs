@@ -6,10 +6,10 @@
 
 use super::dice::Dice;
 use super::idiom;
-use super::model::Module;
+use super::model::WeaveProgram;
 use super::native::Tongue;
 use super::scope::Maker;
-use super::shape::Shape;
+use super::shape::WeaveShape;
 use super::{declare_globals, declare_structs, wide, write_main};
 
 /// Lines a swarm program has at least and at most.
@@ -46,8 +46,8 @@ pub const USUAL: [usize; 16] = [14, 20, 12, 14, 6, 4, 4, 5, 3, 2, 4, 10, 3, 6, 5
 
 /// What a program is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recipe {
-    shapes: Vec<Shape>,
+pub struct WeaveRecipe {
+    shapes: Vec<WeaveShape>,
     functions: usize,
     statements: [usize; 16],
     /// Numbers of idioms of the language.
@@ -55,13 +55,13 @@ pub struct Recipe {
     idiom_share: usize,
 }
 
-impl Recipe {
+impl WeaveRecipe {
     /// The recipe of a seed.
     pub fn of(seed: u64, tongue: Tongue) -> Self {
         let mut dice = Dice::new(wide::stream(seed, tongue, RECIPE));
-        let mut shapes: Vec<Shape> = Shape::ALL.into_iter().filter(|_| dice.chance(35)).collect();
+        let mut shapes: Vec<WeaveShape> = WeaveShape::ALL.into_iter().filter(|_| dice.chance(35)).collect();
         if shapes.is_empty() {
-            shapes.push(*dice.pick(&Shape::ALL));
+            shapes.push(*dice.pick(&WeaveShape::ALL));
         }
         let mut statements = USUAL;
         for (index, weight) in statements.iter_mut().enumerate() {
@@ -119,7 +119,7 @@ pub fn source(seed: u64, tongue: Tongue) -> String {
 
 /// The text of a seed, and the attempts that it took.
 pub fn written(seed: u64, tongue: Tongue) -> (String, u64) {
-    let mut recipe = Recipe::of(seed, tongue);
+    let mut recipe = WeaveRecipe::of(seed, tongue);
     for attempt in 0u64.. {
         let text = wide::write(&module(wide::stream(seed, tongue, attempt) ^ SALT, tongue, &recipe), tongue);
         let lines = text.lines().count();
@@ -133,7 +133,7 @@ pub fn written(seed: u64, tongue: Tongue) -> (String, u64) {
     unreachable!("each attempt is nearer to the lengths that are allowed")
 }
 
-fn module(seed: u64, tongue: Tongue, recipe: &Recipe) -> Module {
+fn module(seed: u64, tongue: Tongue, recipe: &WeaveRecipe) -> WeaveProgram {
     let mut maker = Maker::new(seed);
     maker.tongue = Some(tongue);
     maker.statement_weights = recipe.statements;

@@ -41,7 +41,7 @@ fn swarm_programs_follow_their_recipes() {
             let text = swarm::source(seed, tongue);
             assert_eq!(text, swarm::source(seed, tongue));
             assert!(swarm::LINES.contains(&text.lines().count()), "{tongue:?}, seed {seed}");
-            let traits = swarm::Recipe::of(seed, tongue).traits(tongue);
+            let traits = swarm::WeaveRecipe::of(seed, tongue).traits(tongue);
             let has = |name: &str| traits.iter().any(|t| t == name);
             // Idioms and kernels have loops and jumps of their own.
             if tongue == Tongue::C && has("no goto") && has("no goto-back") {

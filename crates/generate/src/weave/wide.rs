@@ -4,10 +4,10 @@
 //! everything has room for much of nothing.
 
 use super::idiom::{self, Idiom};
-use super::model::{Block, Module, WovenType};
+use super::model::{Block, WeaveProgram, WovenType};
 use super::native::Tongue;
 use super::scope::Maker;
-use super::shape::{HELPER_COST, Shape};
+use super::shape::{HELPER_COST, WeaveShape};
 use super::{c, declare_globals, declare_structs, rust, write_main};
 
 /// Lines a wide program has at least and at most.
@@ -47,14 +47,14 @@ pub fn stream(seed: u64, tongue: Tongue, attempt: u64) -> u64 {
     seed.rotate_left(17) ^ salt ^ attempt.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-pub fn write(module: &Module, tongue: Tongue) -> String {
+pub fn write(module: &WeaveProgram, tongue: Tongue) -> String {
     match tongue {
         Tongue::C | Tongue::Cxx => c::write(module, tongue),
         Tongue::Rust => rust::write(module),
     }
 }
 
-fn module(seed: u64, tongue: Tongue) -> Module {
+fn module(seed: u64, tongue: Tongue) -> WeaveProgram {
     let mut maker = Maker::new(seed);
     maker.tongue = Some(tongue);
     declare_structs(&mut maker);
@@ -67,7 +67,7 @@ fn module(seed: u64, tongue: Tongue) -> Module {
     for idiom in maker.idioms.clone() {
         maker.host(idiom);
         if maker.dice.chance(50) {
-            let shape = Shape::ALL[maker.dice.weighted(&[14, 18, 14, 12, 14, 10, 8, 10])];
+            let shape = WeaveShape::ALL[maker.dice.weighted(&[14, 18, 14, 12, 14, 10, 8, 10])];
             maker.function(shape);
         }
     }

@@ -1,6 +1,6 @@
 //! Passing programs for the comparison with plain spectrum-based ranking: a generator's, or a developer test-suite.
 
-use crate::Failure;
+use crate::SeenFailure;
 use crate::record::{Base, bugs, read_program, save};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use trueline_model::CoverageSet;
 use trueline_toolchain::{Exit, Limits, find_compiler};
 
 /// Measures `count` programs of a directory under the flags of every bug that was searched and has no such corpus yet.
-pub fn measure(bugs_dir: &Path, out: &Path, name: &str, dir: &Path, count: usize) -> Result<(), Failure> {
+pub fn measure(bugs_dir: &Path, out: &Path, name: &str, dir: &Path, count: usize) -> Result<(), SeenFailure> {
     let programs = chosen(dir, count)?;
     let mut open: Option<(String, StockCoverage)> = None;
     // Many bugs are compiled with the same flags.
@@ -41,7 +41,7 @@ pub fn measure(bugs_dir: &Path, out: &Path, name: &str, dir: &Path, count: usize
 }
 
 /// Programs evenly spaced over the names in a directory.
-fn chosen(dir: &Path, count: usize) -> Result<Vec<PathBuf>, Failure> {
+fn chosen(dir: &Path, count: usize) -> Result<Vec<PathBuf>, SeenFailure> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|ext| ext == "c"));
     files.sort();
@@ -50,7 +50,7 @@ fn chosen(dir: &Path, count: usize) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// What the programs cover that compile with these flags.
-fn measure_all(coverage: &StockCoverage, programs: &[PathBuf], flags: &[String]) -> Result<Vec<CoverageSet>, Failure> {
+fn measure_all(coverage: &StockCoverage, programs: &[PathBuf], flags: &[String]) -> Result<Vec<CoverageSet>, SeenFailure> {
     let mut sets = Vec::new();
     for path in programs {
         let measurement = coverage.run(&read_program(path)?, flags)?;

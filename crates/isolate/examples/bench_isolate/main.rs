@@ -17,9 +17,9 @@ mod run;
 
 use std::path::Path;
 
-type Failure = Box<dyn std::error::Error>;
+type SeenFailure = Box<dyn std::error::Error>;
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), SeenFailure> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {

@@ -1,19 +1,19 @@
 //! The rankings: every method that is compared, from what the searches left.
 
-use crate::Failure;
+use crate::SeenFailure;
 use crate::record::{Base, Bug, bugs, load, load_all, read_program};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use trueline_coverage::StockCoverage;
 use trueline_isolate::{
-    Aggregate, Found, Level, Passing, RankingReport, Suspect, SwitchWitness, Witness, bisected_pass, debug_counters, ochiai, place, rank,
-    reports_diagnostics,
+    Aggregate, Passing, RankLevel, RankingReport, SearchOutcome, Suspect, SwitchWitness, WitnessProgram, bisected_pass, debug_counters,
+    ochiai, place, rank, reports_diagnostics,
 };
 use trueline_model::{CodeFunction, CodeMap, Coverage, CoverageSet, Language, Origin, Program};
 use trueline_toolchain::find_compiler;
 
 /// Writes `ranks.json` beside every search's `done.json`.
-pub fn rank_all(bugs_dir: &Path, out: &Path) -> Result<(), Failure> {
+pub fn rank_all(bugs_dir: &Path, out: &Path) -> Result<(), SeenFailure> {
     let mut open: Option<(String, StockCoverage, Vec<String>)> = None;
     for bug in bugs(bugs_dir)? {
         let base_dir = out.join(format!("{}-base", bug.file));
@@ -60,7 +60,7 @@ struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    fn load(bug: &'a Bug, dir: &Path, coverage: &'a StockCoverage, counters: &[String]) -> Result<Self, Failure> {
+    fn load(bug: &'a Bug, dir: &Path, coverage: &'a StockCoverage, counters: &[String]) -> Result<Self, SeenFailure> {
         let base: Base = serde_json::from_slice(&std::fs::read(dir.join("base.json"))?)?;
         let sets = load_all(dir, "switch-")?;
         let passes = base.switches.iter().filter_map(|flag| switched_pass(bug, &base, dir, flag));
@@ -95,12 +95,13 @@ impl<'a> Measured<'a> {
             cflags: Vec::new(),
         };
         let witness =
-            |covered: &CoverageSet| Witness { program: program.clone(), rules: Vec::new(), covered: covered.clone(), distance: 0.0 };
-        let found = Found { failing: self.failing.clone(), witnesses: witnesses.iter().map(witness).collect(), ..Found::default() };
+            |covered: &CoverageSet| WitnessProgram { program: program.clone(), rules: Vec::new(), covered: covered.clone(), distance: 0.0 };
+        let found =
+            SearchOutcome { failing: self.failing.clone(), witnesses: witnesses.iter().map(witness).collect(), ..SearchOutcome::default() };
         let whole =
             RankingReport { found: &found, switches: &self.switches, levels: &self.levels, passing: &[], map: self.map, crash: self.crash };
-        let files = |report: RankingReport<'_>| self.of(&report.ranking(Level::File, Aggregate::Evidence));
-        let default = whole.ranking(Level::File, Aggregate::Evidence);
+        let files = |report: RankingReport<'_>| self.of(&report.ranking(RankLevel::File, Aggregate::Evidence));
+        let default = whole.ranking(RankLevel::File, Aggregate::Evidence);
         let mut ranks = serde_json::json!({
             "default": self.of(&default),
             "default without switches": files(RankingReport { switches: &[], ..whole }),
@@ -108,7 +109,7 @@ impl<'a> Measured<'a> {
             "witnesses alone, evidence": files(RankingReport { switches: &[], levels: &[], ..whole }),
             "witnesses alone, mean (DiWi's formula)": self.of(&self.spectrum(witnesses, Aggregate::Mean)),
             "switches alone": self.of(&self.spectrum(&self.switched(), Aggregate::Independent)),
-            "default, blocks as independent": self.of(&whole.ranking(Level::File, Aggregate::Independent)),
+            "default, blocks as independent": self.of(&whole.ranking(RankLevel::File, Aggregate::Independent)),
             "guilty pass mapped to its file": self.of(&self.guilty_files(None)),
             "guilty pass's file before the default": self.of(&self.guilty_files(Some(&default))),
         });
@@ -120,7 +121,7 @@ impl<'a> Measured<'a> {
             add(&format!("{name} programs, files as units"), self.of(&self.whole_files(sets)));
             add(&format!("default and {name} programs as witnesses"), files(RankingReport { passing: sets, ..whole }));
         }
-        if let Some(place) = self.function_rank(&whole.ranking(Level::Function, Aggregate::Evidence)) {
+        if let Some(place) = self.function_rank(&whole.ranking(RankLevel::Function, Aggregate::Evidence)) {
             ranks["functions"] = serde_json::json!([place]);
         }
         ranks
@@ -147,7 +148,7 @@ impl<'a> Measured<'a> {
 
     fn spectrum(&self, sets: &[CoverageSet], aggregate: Aggregate) -> Vec<Suspect> {
         let passing: Vec<Passing<'_>> = sets.iter().map(|covered| Passing { covered, weight: 1.0 }).collect();
-        rank(&self.failing, &passing, self.map, Level::File, aggregate, |file| self.excluded(file))
+        rank(&self.failing, &passing, self.map, RankLevel::File, aggregate, |file| self.excluded(file))
     }
 
     /// Nothing is gathered: a file ranks where its most suspect block does.
@@ -176,7 +177,7 @@ impl<'a> Measured<'a> {
         };
         let sets: Vec<CoverageSet> = sets.iter().map(files).collect();
         let passing: Vec<Passing<'_>> = sets.iter().map(|covered| Passing { covered, weight: 1.0 }).collect();
-        rank(&files(&self.failing), &passing, &map, Level::File, Aggregate::Mean, |file| self.excluded(file))
+        rank(&files(&self.failing), &passing, &map, RankLevel::File, Aggregate::Mean, |file| self.excluded(file))
     }
 
     /// Ranks of the buggy files, best first; one that the failing compilation never ran comes after everything.

@@ -1,6 +1,6 @@
 //! What the benchmark keeps on disk: bugs as they are described, and sets of blocks.
 
-use crate::Failure;
+use crate::SeenFailure;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl Bug {
 }
 
 /// A program from a file.
-pub fn read_program(path: &Path) -> Result<Program, Failure> {
+pub fn read_program(path: &Path) -> Result<Program, SeenFailure> {
     Ok(Program {
         name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         language: Language::C,
@@ -44,7 +44,7 @@ pub fn read_program(path: &Path) -> Result<Program, Failure> {
 }
 
 /// Reads the descriptions.
-pub fn bugs(dir: &Path) -> Result<Vec<Bug>, Failure> {
+pub fn bugs(dir: &Path) -> Result<Vec<Bug>, SeenFailure> {
     Ok(serde_json::from_slice(&std::fs::read(dir.join("bugs.json"))?)?)
 }
 
@@ -84,7 +84,7 @@ pub fn load(path: &Path) -> std::io::Result<CoverageSet> {
 }
 
 /// The sets of a directory whose names begin so, in order.
-pub fn load_all(dir: &Path, prefix: &str) -> Result<Vec<CoverageSet>, Failure> {
+pub fn load_all(dir: &Path, prefix: &str) -> Result<Vec<CoverageSet>, SeenFailure> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(dir)?.flatten().map(|entry| entry.path()).collect();
     // The witnesses' sources lie beside their sets.
     let ours = |name: &str| name.starts_with(prefix) && name.ends_with(".bits");

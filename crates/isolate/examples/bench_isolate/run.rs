@@ -1,18 +1,18 @@
 //! The searches.
 
-use crate::Failure;
+use crate::SeenFailure;
 use crate::record::{Base, Bug, Done, bugs, read_program, save};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trueline_coverage::StockCoverage;
 use trueline_isolate::{
-    FailureJudge, FailureKind, Strategy, Switchboard, WitnessSearch, compiler_switches, diagnose_telling, switch_witnesses,
+    FailureJudge, FailureKind, SearchStrategy, Switchboard, WitnessSearch, compiler_switches, diagnose_telling, switch_witnesses,
 };
 use trueline_model::{Coverage, OptLevel};
 use trueline_toolchain::{Limits, cpu_time, find_compiler};
 
 /// Searches once for every bug that has no result of this seed and strategy yet.
-pub fn search(bugs_dir: &Path, out: &Path, budget: u64, seed: u64, strategy: &str, only: &[&str]) -> Result<(), Failure> {
+pub fn search(bugs_dir: &Path, out: &Path, budget: u64, seed: u64, strategy: &str, only: &[&str]) -> Result<(), SeenFailure> {
     std::fs::create_dir_all(out)?;
     for bug in bugs(bugs_dir)?.iter().filter(|bug| only.is_empty() || only.contains(&bug.file.as_str())) {
         let run = Run { bug, bugs_dir, out, budget: Duration::from_secs(budget), seed, strategy };
@@ -42,7 +42,7 @@ impl Run<'_> {
         self.out.join(format!("{}-{}-{}", self.bug.file, self.strategy, self.seed))
     }
 
-    fn go(&self) -> Result<String, Failure> {
+    fn go(&self) -> Result<String, SeenFailure> {
         let started = cpu_time();
         let compiler = find_compiler(&self.bug.compiler)?;
         let coverage = StockCoverage::new(&compiler)?.limits(Limits { cpu: Duration::from_secs(6), ..Limits::seconds(90) });
@@ -97,7 +97,7 @@ impl Run<'_> {
         let mut within = || cpu_time() - begun < left;
         let search = WitnessSearch {
             protect_output: kind == FailureKind::WrongCode,
-            strategy: if self.strategy == "random" { Strategy::Random } else { Strategy::Guided },
+            strategy: if self.strategy == "random" { SearchStrategy::Random } else { SearchStrategy::Guided },
             seed: self.seed,
             ..WitnessSearch::new(&program, &judge, &coverage, &all_flags)
         };

@@ -1,6 +1,6 @@
 //! Numbers that library functions answer: computed from text, exact or made up for the mathematical ones, made up for the rest.
 
-use super::text::{self, Text};
+use super::text::{self, GuestText};
 use crate::cpu::Cpu;
 
 /// The answer of a function that turns text or characters into a number; `None` for any other.
@@ -11,9 +11,9 @@ pub fn whole(cpu: &mut Cpu, name: &str, a: [u64; 6]) -> Option<u64> {
     match name {
         "abs" => Some(u64::from((a[0] as i32).unsigned_abs())),
         "labs" | "llabs" => Some((a[0] as i64).unsigned_abs()),
-        "atoi" | "atol" | "atoll" => Some(parse(&Text::read(cpu, a[0]).ok()?.bytes, 10).0 as u64),
+        "atoi" | "atol" | "atoll" => Some(parse(&GuestText::read(cpu, a[0]).ok()?.bytes, 10).0 as u64),
         "strtol" | "strtoul" | "strtoll" | "strtoull" | "__isoc23_strtol" | "__isoc23_strtoul" => {
-            let (value, used) = parse(&Text::read(cpu, a[0]).ok()?.bytes, a[2] as u32);
+            let (value, used) = parse(&GuestText::read(cpu, a[0]).ok()?.bytes, a[2] as u32);
             if a[1] != 0 {
                 cpu.write(a[1], u128::from(a[0].wrapping_add(used as u64)), 8).ok()?;
             }

@@ -7,8 +7,8 @@
 //! Deliberately absent: files, the environment, what `qsort` would call back.
 
 use super::numbers;
-use super::text::{self, Text};
-use crate::algebra::Fault;
+use super::text::{self, GuestText};
+use crate::algebra::AccessFault;
 use crate::cpu::{Cpu, Region};
 use crate::library::plain;
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ const FILLED: u64 = 1 << 14;
 
 /// How a call goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CallEnding {
     /// Back to the caller.
     Back,
     /// The program ends here.
@@ -56,14 +56,14 @@ const ARGUMENTS: [usize; 6] = [7, 6, 2, 1, 8, 9];
 
 impl Library {
     /// Answers a call of an outside function, made so many calls deep.
-    pub fn answer(&mut self, cpu: &mut Cpu, name: &str, depth: usize) -> Result<Ending, String> {
+    pub fn answer(&mut self, cpu: &mut Cpu, name: &str, depth: usize) -> Result<CallEnding, String> {
         let name = plain(name);
         let count = self.counts.entry(name.to_owned()).or_insert(0);
         *count += 1;
         let count = *count;
         match name {
             "exit" | "abort" | "_exit" | "_Exit" | "quick_exit" | "__assert_fail" | "__stack_chk_fail" | "__fortify_fail"
-            | "__chk_fail" | "err" | "errx" | "longjmp" | "_longjmp" | "siglongjmp" | "__longjmp_chk" => return Ok(Ending::Over),
+            | "__chk_fail" | "err" | "errx" | "longjmp" | "_longjmp" | "siglongjmp" | "__longjmp_chk" => return Ok(CallEnding::Over),
             "fork" | "pthread_create" | "vfork" | "clone" => return Err(format!("it calls {name}")),
             // What a function's variables are when it is returned to once more nobody knows; its callers see one return of it.
             "setjmp" | "_setjmp" | "__sigsetjmp" | "sigsetjmp" if depth == 0 => return Err(format!("it calls {name}")),
@@ -82,12 +82,12 @@ impl Library {
         for n in 1..16 {
             cpu.xmm[n] = 0x7fc1_2345 | u128::from(count) << 32;
         }
-        Ok(Ending::Back)
+        Ok(CallEnding::Back)
     }
 
     /// The answer of a function that is computed; `None` for one that is not.
-    fn computed(&mut self, cpu: &mut Cpu, name: &str, a: [u64; 6], count: u64) -> Result<Option<u64>, Fault> {
-        let text = |cpu: &Cpu, at: u64| Text::read(cpu, at);
+    fn computed(&mut self, cpu: &mut Cpu, name: &str, a: [u64; 6], count: u64) -> Result<Option<u64>, AccessFault> {
+        let text = |cpu: &Cpu, at: u64| GuestText::read(cpu, at);
         Ok(Some(match name {
             "memset" | "__memset_chk" => fill(cpu, a[0], a[1] as u8, a[2])?,
             "bzero" => fill(cpu, a[0], 0, a[1])?,
@@ -99,11 +99,11 @@ impl Library {
                 found.filter(|n| cpu.memory.byte(a[0].wrapping_add(*n)).is_some()).map_or(0, |n| a[0].wrapping_add(n))
             }
             "strlen" => text(cpu, a[0])?.len(),
-            "strnlen" => Text::within(cpu, a[0], a[1])?.len(),
+            "strnlen" => GuestText::within(cpu, a[0], a[1])?.len(),
             "strcmp" | "strcoll" => text::compare(&text(cpu, a[0])?.whole(), &text(cpu, a[1])?.whole()),
-            "strncmp" => text::compare(&Text::within(cpu, a[0], a[2])?.whole(), &Text::within(cpu, a[1], a[2])?.whole()),
+            "strncmp" => text::compare(&GuestText::within(cpu, a[0], a[2])?.whole(), &GuestText::within(cpu, a[1], a[2])?.whole()),
             "strcasecmp" => text::compare(&text(cpu, a[0])?.folded(), &text(cpu, a[1])?.folded()),
-            "strncasecmp" => text::compare(&Text::within(cpu, a[0], a[2])?.folded(), &Text::within(cpu, a[1], a[2])?.folded()),
+            "strncasecmp" => text::compare(&GuestText::within(cpu, a[0], a[2])?.folded(), &GuestText::within(cpu, a[1], a[2])?.folded()),
             "strchr" | "index" => text(cpu, a[0])?.first(a[1] as u8).map_or(0, |n| a[0].wrapping_add(n)),
             "strrchr" | "rindex" => text(cpu, a[0])?.last(a[1] as u8).map_or(0, |n| a[0].wrapping_add(n)),
             "strchrnul" => {
@@ -127,13 +127,13 @@ impl Library {
                 store(cpu, a[0], &from.whole())?.wrapping_add(from.len())
             }
             "strncpy" | "__strncpy_chk" => {
-                let mut from = Text::within(cpu, a[1], a[2])?.bytes;
+                let mut from = GuestText::within(cpu, a[1], a[2])?.bytes;
                 from.resize(a[2].min(LARGEST) as usize, 0);
                 store(cpu, a[0], &from)?
             }
             "strcat" | "__strcat_chk" | "strncat" | "__strncat_chk" => {
                 let most = if name.contains("strn") { a[2] } else { LARGEST };
-                let mut from = Text::within(cpu, a[1], most)?.bytes;
+                let mut from = GuestText::within(cpu, a[1], most)?.bytes;
                 from.push(0);
                 let end = a[0].wrapping_add(text(cpu, a[0])?.len());
                 store(cpu, end, &from)?;
@@ -203,7 +203,7 @@ impl Library {
     }
 
     /// A new object of so many bytes; null where that is too much.
-    fn allocate(&mut self, cpu: &mut Cpu, size: u64) -> Result<u64, Fault> {
+    fn allocate(&mut self, cpu: &mut Cpu, size: u64) -> Result<u64, AccessFault> {
         let gap = mix(cpu.salt, self.used) % 64 * 16;
         let at = ARENA + self.used + gap + 16;
         let room = size.saturating_add(15) & !15;
@@ -236,34 +236,34 @@ fn chunk(cpu: &Cpu, at: u64) -> u64 {
     if noted <= LARGEST { noted.saturating_sub(8) } else { 0 }
 }
 
-fn block(cpu: &Cpu, at: u64, size: u64) -> Result<Vec<u8>, Fault> {
+fn block(cpu: &Cpu, at: u64, size: u64) -> Result<Vec<u8>, AccessFault> {
     if size > LARGEST {
-        return Err(Fault { address: at.wrapping_add(size) });
+        return Err(AccessFault { address: at.wrapping_add(size) });
     }
-    (0..size).map(|n| cpu.memory.byte(at.wrapping_add(n)).ok_or(Fault { address: at.wrapping_add(n) })).collect()
+    (0..size).map(|n| cpu.memory.byte(at.wrapping_add(n)).ok_or(AccessFault { address: at.wrapping_add(n) })).collect()
 }
 
-fn store(cpu: &mut Cpu, at: u64, bytes: &[u8]) -> Result<u64, Fault> {
+fn store(cpu: &mut Cpu, at: u64, bytes: &[u8]) -> Result<u64, AccessFault> {
     for (n, byte) in bytes.iter().enumerate() {
         cpu.write(at.wrapping_add(n as u64), u128::from(*byte), 1)?;
     }
     Ok(at)
 }
 
-fn fill(cpu: &mut Cpu, at: u64, byte: u8, size: u64) -> Result<u64, Fault> {
+fn fill(cpu: &mut Cpu, at: u64, byte: u8, size: u64) -> Result<u64, AccessFault> {
     if size > LARGEST {
-        return Err(Fault { address: at.wrapping_add(size) });
+        return Err(AccessFault { address: at.wrapping_add(size) });
     }
     store(cpu, at, &vec![byte; size as usize])
 }
 
-fn copy(cpu: &mut Cpu, to: u64, from: u64, size: u64) -> Result<u64, Fault> {
+fn copy(cpu: &mut Cpu, to: u64, from: u64, size: u64) -> Result<u64, AccessFault> {
     let bytes = block(cpu, from, size)?;
     store(cpu, to, &bytes)
 }
 
 /// Fills a buffer with what a file might have held.
-fn invent(cpu: &mut Cpu, at: u64, size: u64, count: u64) -> Result<(), Fault> {
+fn invent(cpu: &mut Cpu, at: u64, size: u64, count: u64) -> Result<(), AccessFault> {
     let bytes: Vec<u8> = (0..size.min(LARGEST)).map(|n| 32 + (mix(count, n) % 90) as u8).collect();
     store(cpu, at, &bytes).map(|_| ())
 }

@@ -1,6 +1,6 @@
 //! Strings and characters in the emulator's memory, and the tables of the C locale.
 
-use crate::algebra::Fault;
+use crate::algebra::AccessFault;
 use crate::cpu::Cpu;
 
 /// Longest string that is read.
@@ -13,23 +13,23 @@ pub const LOWER: u64 = 0x208;
 pub const UPPER: u64 = 0x210;
 
 /// The bytes of a string, without the zero that ends it.
-pub struct Text {
+pub struct GuestText {
     /// The bytes that come before the end.
     pub bytes: Vec<u8>,
 }
 
-impl Text {
+impl GuestText {
     /// The string at an address.
-    pub fn read(cpu: &Cpu, at: u64) -> Result<Self, Fault> {
+    pub fn read(cpu: &Cpu, at: u64) -> Result<Self, AccessFault> {
         Self::within(cpu, at, LONGEST)
     }
 
     /// The string at an address, at most so many bytes of it.
-    pub fn within(cpu: &Cpu, at: u64, most: u64) -> Result<Self, Fault> {
+    pub fn within(cpu: &Cpu, at: u64, most: u64) -> Result<Self, AccessFault> {
         let mut bytes = Vec::new();
         for n in 0..most.min(LONGEST) {
             let address = at.wrapping_add(n);
-            match cpu.memory.byte(address).ok_or(Fault { address })? {
+            match cpu.memory.byte(address).ok_or(AccessFault { address })? {
                 0 => break,
                 byte => bytes.push(byte),
             }

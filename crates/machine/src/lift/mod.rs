@@ -8,12 +8,12 @@ mod float;
 mod integer;
 mod vector;
 
-use crate::algebra::{Bin, Fault, Flag, Machine, Place};
+use crate::algebra::{AccessFault, Bin, Flag, Machine, Place};
 use iced_x86::{ConditionCode, Instruction, MemorySize, Mnemonic, OpKind, Register};
 
 /// What an instruction does to control flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Flow<V> {
+pub enum CodeFlow<V> {
     /// On to the next instruction.
     Next,
     /// To a fixed address.
@@ -40,7 +40,7 @@ pub enum LiftError {
     Unsupported(String),
     /// It touched memory that is not there.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    Fault(#[from] AccessFault),
     /// A division by zero or with an overflowing quotient.
     #[error("a division fails")]
     Divide,
@@ -68,14 +68,14 @@ pub(crate) struct Lifter<'a, M: Machine> {
 }
 
 /// Executes one instruction. Control flow comes back; everything else happens to the machine.
-pub fn execute<M: Machine>(machine: &mut M, instruction: &Instruction) -> Result<Flow<M::V>, LiftError> {
+pub fn execute<M: Machine>(machine: &mut M, instruction: &Instruction) -> Result<CodeFlow<M::V>, LiftError> {
     Lifter { m: machine, i: instruction }.run()
 }
 
 type Lifted<V> = Result<V, LiftError>;
 
 impl<M: Machine> Lifter<'_, M> {
-    fn run(&mut self) -> Lifted<Flow<M::V>> {
+    fn run(&mut self) -> Lifted<CodeFlow<M::V>> {
         if self.i.has_lock_prefix() {
             return Err(self.unsupported());
         }
@@ -83,7 +83,7 @@ impl<M: Machine> Lifter<'_, M> {
             return Ok(flow);
         }
         if self.integer()? || self.vector()? {
-            return Ok(Flow::Next);
+            return Ok(CodeFlow::Next);
         }
         Err(self.unsupported())
     }
@@ -92,19 +92,19 @@ impl<M: Machine> Lifter<'_, M> {
         LiftError::Unsupported(format!("{:?}", self.i.code()).to_lowercase())
     }
 
-    fn control(&mut self) -> Lifted<Option<Flow<M::V>>> {
+    fn control(&mut self) -> Lifted<Option<CodeFlow<M::V>>> {
         let near = self.i.near_branch_target();
         let direct = matches!(self.i.op0_kind(), OpKind::NearBranch64 | OpKind::NearBranch32 | OpKind::NearBranch16);
         Ok(Some(match self.i.mnemonic() {
-            Mnemonic::Jmp if direct => Flow::Jump(near),
-            Mnemonic::Jmp => Flow::JumpTo(self.operand(0)?),
-            Mnemonic::Call if direct => Flow::Call(near),
-            Mnemonic::Call => Flow::CallTo(self.operand(0)?),
-            Mnemonic::Ret => Flow::Return,
-            Mnemonic::Ud2 | Mnemonic::Hlt | Mnemonic::Int3 => Flow::Stop,
+            Mnemonic::Jmp if direct => CodeFlow::Jump(near),
+            Mnemonic::Jmp => CodeFlow::JumpTo(self.operand(0)?),
+            Mnemonic::Call if direct => CodeFlow::Call(near),
+            Mnemonic::Call => CodeFlow::CallTo(self.operand(0)?),
+            Mnemonic::Ret => CodeFlow::Return,
+            Mnemonic::Ud2 | Mnemonic::Hlt | Mnemonic::Int3 => CodeFlow::Stop,
             _ if self.i.condition_code() != ConditionCode::None && self.i.is_jcc_short_or_near() => {
                 let condition = self.condition(self.i.condition_code());
-                Flow::Branch(condition, near)
+                CodeFlow::Branch(condition, near)
             }
             _ => return Ok(None),
         }))

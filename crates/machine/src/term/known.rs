@@ -1,6 +1,6 @@
 //! Terms under what is known: where an equation pins an unknown down, everything is rewritten with its value.
 
-use super::{Node, Term, Terms, mask, signed};
+use super::{Term, TermNode, Terms, mask, signed};
 use crate::algebra::Bin;
 use crate::hash::Mixing;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,7 +13,7 @@ impl Terms {
     pub fn pinned(&mut self, known: &BTreeSet<Term>) -> Pinned {
         let mut pinned = Pinned::new();
         for t in known {
-            let Node::Bin(Bin::Eq, a, b) = self.nodes[t.0 as usize] else { continue };
+            let TermNode::Bin(Bin::Eq, a, b) = self.nodes[t.0 as usize] else { continue };
             let (left, value) = match (self.value(a), self.value(b)) {
                 (None, Some(v)) => (a, v),
                 (Some(v), None) => (b, v),
@@ -30,25 +30,25 @@ impl Terms {
     /// The unknown of a term that has a value, with its own.
     fn solved(&self, t: Term, value: u128) -> Option<(Term, u128)> {
         match self.nodes[t.0 as usize] {
-            Node::Var(..) | Node::Call(..) => Some((t, value)),
+            TermNode::Var(..) | TermNode::Call(..) => Some((t, value)),
             // A number that was widened and multiplied did not overflow.
-            Node::Bin(Bin::Mul, x, k) if self.width(t) == 64 => {
-                let Node::Sext(inner, 64) = self.nodes[x.0 as usize] else { return None };
+            TermNode::Bin(Bin::Mul, x, k) if self.width(t) == 64 => {
+                let TermNode::Sext(inner, 64) = self.nodes[x.0 as usize] else { return None };
                 let (factor, value) = (signed(self.value(k)?, 64), signed(value, 64));
                 let fits = self.width(inner) <= 32 && factor != 0 && factor.unsigned_abs() < 1 << 31;
                 (fits && value % factor == 0).then_some(())?;
                 self.solved(x, (value / factor) as u128 & mask(64))
             }
-            Node::Sext(inner, width) => {
+            TermNode::Sext(inner, width) => {
                 let own = self.width(inner);
                 let narrow = value & mask(own);
                 (signed(narrow, own) == signed(value, width)).then(|| self.solved(inner, narrow)).flatten()
             }
-            Node::Zext(inner, _) => {
+            TermNode::Zext(inner, _) => {
                 let own = self.width(inner);
                 (value & mask(own) == value).then(|| self.solved(inner, value)).flatten()
             }
-            Node::Bin(Bin::Add, x, k) => {
+            TermNode::Bin(Bin::Add, x, k) => {
                 let width = self.width(t);
                 let rest = value.wrapping_sub(self.value(k)?) & mask(width);
                 self.solved(x, rest)
@@ -81,23 +81,23 @@ impl Terms {
     fn rebuild(&mut self, t: Term, done: &HashMap<Term, Term, Mixing>) -> Term {
         let new = |t: &Term| done.get(t).copied().unwrap_or(*t);
         match self.nodes[t.0 as usize].clone() {
-            Node::Const(..) | Node::Var(..) => t,
-            Node::Bin(op, a, b) => {
+            TermNode::Const(..) | TermNode::Var(..) => t,
+            TermNode::Bin(op, a, b) => {
                 let (x, y) = (new(&a), new(&b));
                 if (x, y) == (a, b) { t } else { self.bin(op, x, y) }
             }
-            Node::Concat(a, b) => self.concat(new(&a), new(&b)),
-            Node::Extract(a, low, width) => self.extract(new(&a), low, width),
-            Node::Zext(a, width) => self.zext(new(&a), width),
-            Node::Sext(a, width) => self.sext(new(&a), width),
-            Node::Ite(c, a, b) => self.ite(new(&c), new(&a), new(&b)),
-            Node::Extreme(kind, all) => {
+            TermNode::Concat(a, b) => self.concat(new(&a), new(&b)),
+            TermNode::Extract(a, low, width) => self.extract(new(&a), low, width),
+            TermNode::Zext(a, width) => self.zext(new(&a), width),
+            TermNode::Sext(a, width) => self.sext(new(&a), width),
+            TermNode::Ite(c, a, b) => self.ite(new(&c), new(&a), new(&b)),
+            TermNode::Extreme(kind, all) => {
                 let all: Vec<Term> = all.iter().map(new).collect();
                 self.extreme(kind, &all)
             }
-            Node::Call(name, width, args) => {
+            TermNode::Call(name, width, args) => {
                 let args = args.iter().map(new).collect();
-                self.intern(Node::Call(name, width, args), width)
+                self.intern(TermNode::Call(name, width, args), width)
             }
         }
     }

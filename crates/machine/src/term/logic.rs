@@ -1,6 +1,6 @@
 //! One shape for what is true on a path: equations, conjunctions, choices and extremes. What looks alike need not be asked of the solver.
 
-use super::{Node, Term, Terms, mask, signed};
+use super::{Term, TermNode, Terms, mask, signed};
 use crate::algebra::Bin;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,14 +68,14 @@ impl Terms {
         }
         let constant = if flip { constant } else { opposite(constant) };
         let (a, b) = (self.sum(width, &left, 0), self.sum(width, &right, constant));
-        self.intern(Node::Bin(Bin::Eq, a, b), 1)
+        self.intern(TermNode::Bin(Bin::Eq, a, b), 1)
     }
 
     /// What is left of `a ^ b` when one of them is in the other.
     pub(super) fn cancel(&self, a: Term, b: Term) -> Option<Term> {
         [(a, b), (b, a)].into_iter().find_map(|(x, y)| match self.nodes[y.0 as usize] {
-            Node::Bin(Bin::Xor, p, q) if p == x => Some(q),
-            Node::Bin(Bin::Xor, p, q) if q == x => Some(p),
+            TermNode::Bin(Bin::Xor, p, q) if p == x => Some(q),
+            TermNode::Bin(Bin::Xor, p, q) if q == x => Some(p),
             _ => None,
         })
     }
@@ -85,8 +85,8 @@ impl Terms {
         let (mut found, mut work) = (BTreeSet::new(), vec![t]);
         while let Some(t) = work.pop() {
             match self.nodes[t.0 as usize] {
-                Node::Bin(Bin::And, a, b) if self.width(t) == 1 => work.extend([a, b]),
-                Node::Const(_, 1) => {}
+                TermNode::Bin(Bin::And, a, b) if self.width(t) == 1 => work.extend([a, b]),
+                TermNode::Const(_, 1) => {}
                 _ => {
                     found.insert(t);
                 }
@@ -108,8 +108,8 @@ impl Terms {
                 continue;
             }
             match self.nodes[inner.0 as usize] {
-                Node::Bin(Bin::Eq, ..) => self.sharpen(&mut all, t, inner),
-                Node::Bin(Bin::And, ..) => {
+                TermNode::Bin(Bin::Eq, ..) => self.sharpen(&mut all, t, inner),
+                TermNode::Bin(Bin::And, ..) => {
                     // "Not both" with one of them is "not the other".
                     let (met, open): (Vec<Term>, Vec<Term>) = self.conjuncts(inner).into_iter().partition(|part| all.contains(part));
                     if !met.is_empty() {
@@ -128,7 +128,7 @@ impl Terms {
         }
         let mut total: Option<Term> = None;
         for t in all {
-            total = Some(total.map_or(t, |sum| self.intern(Node::Bin(Bin::And, sum, t), 1)));
+            total = Some(total.map_or(t, |sum| self.intern(TermNode::Bin(Bin::And, sum, t), 1)));
         }
         total.unwrap_or_else(|| self.constant(1, 1))
     }
@@ -153,7 +153,7 @@ impl Terms {
     /// The operands of a comparison, or of its opposite.
     fn compared(&self, t: Term) -> Option<(Bin, Term, Term)> {
         match self.nodes[self.negated(t).unwrap_or(t).0 as usize] {
-            Node::Bin(op @ (Bin::Slt | Bin::Ult), a, b) => Some((op, a, b)),
+            TermNode::Bin(op @ (Bin::Slt | Bin::Ult), a, b) => Some((op, a, b)),
             _ => None,
         }
     }
@@ -161,8 +161,8 @@ impl Terms {
     /// What a one-bit term is the opposite of, if it is written so.
     pub(super) fn negated(&self, t: Term) -> Option<Term> {
         match self.nodes[t.0 as usize] {
-            Node::Bin(Bin::Xor, a, b) if self.width(t) == 1 && self.value(b) == Some(1) => Some(a),
-            Node::Bin(Bin::Xor, a, b) if self.width(t) == 1 && self.value(a) == Some(1) => Some(b),
+            TermNode::Bin(Bin::Xor, a, b) if self.width(t) == 1 && self.value(b) == Some(1) => Some(a),
+            TermNode::Bin(Bin::Xor, a, b) if self.width(t) == 1 && self.value(a) == Some(1) => Some(b),
             _ => None,
         }
     }
@@ -191,9 +191,9 @@ impl Terms {
         let mut work = parts.to_vec();
         while let Some(t) = work.pop() {
             match (&self.nodes[t.0 as usize], known) {
-                (Node::Extreme(own, inner), _) if *own == kind => work.extend(inner.iter()),
-                (Node::Const(..), None) => known = Some(t),
-                (Node::Const(..), Some(k)) => {
+                (TermNode::Extreme(own, inner), _) if *own == kind => work.extend(inner.iter()),
+                (TermNode::Const(..), None) => known = Some(t),
+                (TermNode::Const(..), Some(k)) => {
                     let (op, swap) = kind.order();
                     let less = self.bin(op, k, t);
                     known = Some(if (self.value(less) == Some(1)) == swap { k } else { t });
@@ -209,7 +209,7 @@ impl Terms {
             [one] => *one,
             _ => {
                 let width = self.width(parts[0]);
-                self.intern(Node::Extreme(kind, all.into()), width)
+                self.intern(TermNode::Extreme(kind, all.into()), width)
             }
         }
     }
@@ -220,17 +220,17 @@ impl Terms {
             return self.ite(opposite, b, a);
         }
         // The same question again has the same answer.
-        if let Node::Ite(again, yes, _) = self.nodes[a.0 as usize]
+        if let TermNode::Ite(again, yes, _) = self.nodes[a.0 as usize]
             && again == c
         {
             return self.ite(c, yes, b);
         }
-        if let Node::Ite(again, _, no) = self.nodes[b.0 as usize]
+        if let TermNode::Ite(again, _, no) = self.nodes[b.0 as usize]
             && again == c
         {
             return self.ite(c, a, no);
         }
-        if let Node::Bin(op @ (Bin::Slt | Bin::Ult), x, y) = self.nodes[c.0 as usize] {
+        if let TermNode::Bin(op @ (Bin::Slt | Bin::Ult), x, y) = self.nodes[c.0 as usize] {
             let sign = if op == Bin::Slt { Sign::Signed } else { Sign::Unsigned };
             if (x, y) == (b, a) {
                 return self.extreme(Extreme::Largest(sign), &[a, b]);
@@ -240,6 +240,6 @@ impl Terms {
             }
         }
         let width = self.width(a);
-        self.intern(Node::Ite(c, a, b), width)
+        self.intern(TermNode::Ite(c, a, b), width)
     }
 }

@@ -1,11 +1,11 @@
 //! Terms taken out of their table, so that the same can be said again of other unknowns in another one.
 
-use super::{Node, Term, Terms};
+use super::{Term, TermNode, Terms};
 use crate::algebra::Bin;
 
 /// What a term is made of, its leaves by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum TermShape {
     /// Something that whoever makes a term of it has to name.
     Leaf(usize),
     /// A constant of a width.
@@ -22,7 +22,7 @@ pub enum Shape {
     Sign(Box<Self>, u32),
 }
 
-impl Shape {
+impl TermShape {
     /// True when it has a leaf.
     pub fn has_leaf(&self) -> bool {
         match self {
@@ -36,45 +36,45 @@ impl Shape {
 
 impl Terms {
     /// The shape of a term of at most `size` parts whose unknowns are all leaves.
-    pub fn shape(&self, t: Term, leaf: &dyn Fn(Term) -> Option<usize>, size: &mut usize) -> Option<Shape> {
+    pub fn shape(&self, t: Term, leaf: &dyn Fn(Term) -> Option<usize>, size: &mut usize) -> Option<TermShape> {
         *size = size.checked_sub(1)?;
         if let Some(n) = leaf(t) {
-            return Some(Shape::Leaf(n));
+            return Some(TermShape::Leaf(n));
         }
         let mut part = |t: Term| self.shape(t, leaf, size).map(Box::new);
         Some(match &self.nodes[t.0 as usize] {
-            Node::Const(width, value) => Shape::Constant(*width, *value),
-            Node::Bin(op, a, b) => Shape::Binary(*op, part(*a)?, part(*b)?),
-            Node::Extract(a, low, width) => Shape::Bits(part(*a)?, *low, *width),
-            Node::Concat(a, b) => Shape::Joined(part(*a)?, part(*b)?),
-            Node::Zext(a, width) => Shape::Zeroes(part(*a)?, *width),
-            Node::Sext(a, width) => Shape::Sign(part(*a)?, *width),
-            Node::Var(..) | Node::Ite(..) | Node::Extreme(..) | Node::Call(..) => return None,
+            TermNode::Const(width, value) => TermShape::Constant(*width, *value),
+            TermNode::Bin(op, a, b) => TermShape::Binary(*op, part(*a)?, part(*b)?),
+            TermNode::Extract(a, low, width) => TermShape::Bits(part(*a)?, *low, *width),
+            TermNode::Concat(a, b) => TermShape::Joined(part(*a)?, part(*b)?),
+            TermNode::Zext(a, width) => TermShape::Zeroes(part(*a)?, *width),
+            TermNode::Sext(a, width) => TermShape::Sign(part(*a)?, *width),
+            TermNode::Var(..) | TermNode::Ite(..) | TermNode::Extreme(..) | TermNode::Call(..) => return None,
         })
     }
 
     /// The term of a shape.
-    pub fn of_shape(&mut self, shape: &Shape, leaves: &[Term]) -> Option<Term> {
+    pub fn of_shape(&mut self, shape: &TermShape, leaves: &[Term]) -> Option<Term> {
         Some(match shape {
-            Shape::Leaf(n) => *leaves.get(*n)?,
-            Shape::Constant(width, value) => self.constant(*width, *value),
-            Shape::Binary(op, a, b) => {
+            TermShape::Leaf(n) => *leaves.get(*n)?,
+            TermShape::Constant(width, value) => self.constant(*width, *value),
+            TermShape::Binary(op, a, b) => {
                 let (a, b) = (self.of_shape(a, leaves)?, self.of_shape(b, leaves)?);
                 self.bin(*op, a, b)
             }
-            Shape::Bits(a, low, width) => {
+            TermShape::Bits(a, low, width) => {
                 let a = self.of_shape(a, leaves)?;
                 self.extract(a, *low, *width)
             }
-            Shape::Joined(a, b) => {
+            TermShape::Joined(a, b) => {
                 let (a, b) = (self.of_shape(a, leaves)?, self.of_shape(b, leaves)?);
                 self.concat(a, b)
             }
-            Shape::Zeroes(a, width) => {
+            TermShape::Zeroes(a, width) => {
                 let a = self.of_shape(a, leaves)?;
                 self.zext(a, *width)
             }
-            Shape::Sign(a, width) => {
+            TermShape::Sign(a, width) => {
                 let a = self.of_shape(a, leaves)?;
                 self.sext(a, *width)
             }

@@ -1,6 +1,6 @@
 //! Terms as SMT-LIB text.
 
-use super::{Name, Node, Term, Terms};
+use super::{Name, Term, TermNode, Terms};
 use crate::algebra::Bin;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,12 +19,12 @@ impl Terms {
         let mut out = String::new();
         let mut functions: BTreeMap<Name, String> = BTreeMap::new();
         for (_, node) in self.nodes.iter().enumerate().filter(|(n, _)| needed[*n]) {
-            if let Node::Call(name, width, args) = node {
+            if let TermNode::Call(name, width, args) = node {
                 let sorts: Vec<String> = args.iter().map(|a| format!("(_ BitVec {})", self.width(*a))).collect();
                 let text = &self.names[name.0 as usize];
                 functions.insert(*name, format!("(declare-fun |{text}| ({}) (_ BitVec {width}))\n", sorts.join(" ")));
             }
-            if let Node::Var(width, name) = node {
+            if let TermNode::Var(width, name) = node {
                 let _ = writeln!(out, "(declare-const |{}| (_ BitVec {width}))", self.names[name.0 as usize]);
             }
         }
@@ -37,12 +37,12 @@ impl Terms {
         out
     }
 
-    fn show(&self, node: &Node) -> String {
+    fn show(&self, node: &TermNode) -> String {
         let name = |t: &Term| format!("t{}", t.0);
         match node {
-            Node::Const(w, v) => format!("(_ bv{v} {w})"),
-            Node::Var(_, v) => format!("|{}|", self.names[v.0 as usize]),
-            Node::Bin(op, a, b) => {
+            TermNode::Const(w, v) => format!("(_ bv{v} {w})"),
+            TermNode::Var(_, v) => format!("|{}|", self.names[v.0 as usize]),
+            TermNode::Bin(op, a, b) => {
                 let (f, bit) = match op {
                     Bin::Add => ("bvadd", false),
                     Bin::Sub => ("bvsub", false),
@@ -64,12 +64,12 @@ impl Terms {
                 let text = format!("({f} {} {})", name(a), name(b));
                 if bit { format!("(ite {text} #b1 #b0)") } else { text }
             }
-            Node::Extract(a, low, width) => format!("((_ extract {} {low}) {})", low + width - 1, name(a)),
-            Node::Concat(a, b) => format!("(concat {} {})", name(a), name(b)),
-            Node::Zext(a, w) => format!("((_ zero_extend {}) {})", w - self.width(*a), name(a)),
-            Node::Sext(a, w) => format!("((_ sign_extend {}) {})", w - self.width(*a), name(a)),
-            Node::Ite(c, a, b) => format!("(ite (= {} #b1) {} {})", name(c), name(a), name(b)),
-            Node::Extreme(kind, all) => {
+            TermNode::Extract(a, low, width) => format!("((_ extract {} {low}) {})", low + width - 1, name(a)),
+            TermNode::Concat(a, b) => format!("(concat {} {})", name(a), name(b)),
+            TermNode::Zext(a, w) => format!("((_ zero_extend {}) {})", w - self.width(*a), name(a)),
+            TermNode::Sext(a, w) => format!("((_ sign_extend {}) {})", w - self.width(*a), name(a)),
+            TermNode::Ite(c, a, b) => format!("(ite (= {} #b1) {} {})", name(c), name(a), name(b)),
+            TermNode::Extreme(kind, all) => {
                 let (op, swap) = kind.order();
                 let less = if op == Bin::Slt { "bvslt" } else { "bvult" };
                 let mut text = name(&all[0]);
@@ -79,7 +79,9 @@ impl Terms {
                 }
                 text
             }
-            Node::Call(f, _, args) => format!("(|{}| {})", self.names[f.0 as usize], args.iter().map(name).collect::<Vec<_>>().join(" ")),
+            TermNode::Call(f, _, args) => {
+                format!("(|{}| {})", self.names[f.0 as usize], args.iter().map(name).collect::<Vec<_>>().join(" "))
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 use trueline_machine::algebra::Bin;
-use trueline_machine::solver::{Answer, Question, Solver, equal};
+use trueline_machine::solver::{Question, Solver, SolverAnswer, equal};
 use trueline_machine::term::{Term as Bits, Terms};
 
 /// How long the solver may do nothing before it is given up.
@@ -122,9 +122,9 @@ pub fn prove(original: &Term, described: &Term, bits: u32) -> Proof {
     let claim = equal(&mut terms, before, after);
     let mut solver = Solver::find(None, PATIENCE);
     match solver.ask(&mut terms, &[Question { assumptions: defined, claim }]).first() {
-        Some(Answer::Valid) => Proof::Proved,
-        Some(Answer::Refuted) => Proof::Refuted,
-        Some(Answer::Unknown) | None => Proof::Tried,
+        Some(SolverAnswer::Valid) => Proof::Proved,
+        Some(SolverAnswer::Refuted) => Proof::Refuted,
+        Some(SolverAnswer::Unknown) | None => Proof::Tried,
     }
 }
 

@@ -4,14 +4,14 @@ use super::Prover;
 use super::held::{self, Address};
 use crate::debug::TypeClass;
 use crate::fit::{self, Preference};
-use crate::relation::{Affine, Relation, Source, State};
+use crate::relation::{Affine, MachineState, Relation, Source};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 use std::collections::BTreeSet;
 use trueline_machine::algebra::{Bin, Machine, Place, RSP};
 use trueline_machine::lift::gpr_slice;
 use trueline_machine::solver::equal;
 use trueline_machine::symbolic::Symbolic;
-use trueline_machine::term::{Extreme, Shape, Sign, Term};
+use trueline_machine::term::{Extreme, Sign, Term, TermShape};
 
 /// Globals of one function that registers are compared with.
 const MAX_GLOBALS: usize = 24;
@@ -63,7 +63,7 @@ pub enum Fact {
     /// A register is a pointer variable, a multiple of an integer variable and a number together.
     Offset(u8, Offset),
     /// A condition that was tested on the way here, of variables that have not changed since.
-    Kept(Shape),
+    Kept(TermShape),
 }
 
 /// Where a register stands from a pointer variable: what pointers that move with a loop are, when the variable itself is not kept.
@@ -122,7 +122,7 @@ impl Prover<'_, '_> {
         let mut numbers: Vec<(usize, Vec<i128>)> = Vec::new();
         let mut pointers: Vec<(usize, Vec<u64>)> = Vec::new();
         for (slot, s) in study.slots.iter().enumerate().filter(|(_, s)| s.key.function == study.reference.function.name) {
-            let ty = crate::debug::Type { class: s.class, size: s.size, element: None };
+            let ty = crate::debug::VariableType { class: s.class, size: s.size, element: None };
             let evidence = study.head_evidence(pc, slot);
             if evidence.targets.is_empty() {
                 continue;
@@ -239,7 +239,7 @@ impl Prover<'_, '_> {
     }
 
     /// Vector registers whose lanes together are a variable in every run, one or two at a time.
-    fn reductions(&self, pc: u64, states: &[&State]) -> Vec<Fact> {
+    fn reductions(&self, pc: u64, states: &[&MachineState]) -> Vec<Fact> {
         let study = self.study;
         let own = |s: &crate::observe::Slot| {
             s.key.function == study.reference.function.name && s.size == 4 && matches!(s.class, TypeClass::Signed | TypeClass::Unsigned)
@@ -270,7 +270,7 @@ impl Prover<'_, '_> {
     }
 
     /// Facts about registers that the loop's counter is compared with, in the counter's own terms.
-    fn limits(&self, pc: u64, facts: &[Fact], numbers: &[(usize, Vec<i128>)], states: &[&State]) -> Vec<Fact> {
+    fn limits(&self, pc: u64, facts: &[Fact], numbers: &[(usize, Vec<i128>)], states: &[&MachineState]) -> Vec<Fact> {
         let graph = &self.study.optimized.graph;
         let Some(own) = graph.innermost(pc) else { return Vec::new() };
         let mut compared: BTreeSet<u8> = BTreeSet::new();
@@ -542,7 +542,7 @@ const MAX_OFFSET: i128 = 1 << 20;
 
 /// Registers that stand somewhere from a pointer variable in every run, as far as an integer variable says. The scale comes from two
 /// samples, and all others have to agree.
-fn offsets(pointers: &[(usize, Vec<u64>)], numbers: &[(usize, Vec<i128>)], states: &[&State]) -> Vec<Fact> {
+fn offsets(pointers: &[(usize, Vec<u64>)], numbers: &[(usize, Vec<i128>)], states: &[&MachineState]) -> Vec<Fact> {
     let mut found = Vec::new();
     for n in (0..16u8).filter(|n| *n != RSP) {
         for (pointer, from) in pointers.iter().filter(|(_, v)| v.len() == states.len()) {
@@ -578,7 +578,7 @@ pub fn lanes(o: &mut Symbolic, n: u8) -> Vec<Term> {
 }
 
 /// What the lanes of some vector registers come to in a state.
-fn reduced(state: &State, kind: Reduction, group: &[u8]) -> u32 {
+fn reduced(state: &MachineState, kind: Reduction, group: &[u8]) -> u32 {
     let lanes = group.iter().flat_map(|n| (0..4).map(move |k| (state.xmm[*n as usize] >> (32 * k)) as u32));
     match kind {
         Reduction::Sum => lanes.fold(0, u32::wrapping_add),
@@ -614,6 +614,6 @@ pub fn form(o: &mut Symbolic, a: &Affine) -> Term {
 }
 
 /// The numerator of a form in a state.
-fn numerator(a: &Affine, state: &State) -> Option<i128> {
+fn numerator(a: &Affine, state: &MachineState) -> Option<i128> {
     Affine { divisor: 1, ..a.clone() }.evaluate(state)
 }

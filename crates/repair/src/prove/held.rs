@@ -4,13 +4,13 @@
 use super::facts::{Fact, lanes};
 use super::{Node, Prover};
 use crate::debug::TypeClass;
-use crate::relation::{Relation, Source, State};
+use crate::relation::{MachineState, Relation, Source};
 use crate::walk;
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::algebra::{Bin, Machine, Place, RSP};
 use trueline_machine::solver::equal;
 use trueline_machine::symbolic::Symbolic;
-use trueline_machine::term::{Shape, Term, Terms};
+use trueline_machine::term::{Term, TermShape, Terms};
 
 /// Most facts of this kind about one register.
 const MAX_PLACES: usize = 3;
@@ -167,7 +167,7 @@ impl Prover<'_, '_> {
         let mut found = Vec::new();
         for condition in terms.conjuncts(machine.condition) {
             let shape = terms.shape(condition, &leaf, &mut MAX_PARTS.clone());
-            found.extend(shape.filter(Shape::has_leaf).map(Fact::Kept));
+            found.extend(shape.filter(TermShape::has_leaf).map(Fact::Kept));
         }
         found.truncate(MAX_CONDITIONS);
         found
@@ -181,13 +181,13 @@ impl Prover<'_, '_> {
     }
 
     /// A kept condition, of the variables as they are now.
-    pub fn is_kept(&self, o: &mut Symbolic, r: &mut Symbolic, shape: &Shape) -> Term {
+    pub fn is_kept(&self, o: &mut Symbolic, r: &mut Symbolic, shape: &TermShape) -> Term {
         let leaves = walk::with(&mut o.terms, r, |r| self.leaves(r));
         o.terms.of_shape(shape, &leaves).unwrap_or_else(|| o.terms.constant(1, 0))
     }
 
     /// Vector registers whose four lanes are a variable and fixed numbers more in every run.
-    pub fn counting(&self, pc: u64, states: &[&State]) -> Vec<Fact> {
+    pub fn counting(&self, pc: u64, states: &[&MachineState]) -> Vec<Fact> {
         let study = self.study;
         let mut found = Vec::new();
         let moving: Vec<u8> = (0..16u8).filter(|n| states.iter().any(|s| s.xmm[*n as usize] != states[0].xmm[*n as usize])).collect();
@@ -203,7 +203,7 @@ impl Prover<'_, '_> {
                 continue;
             }
             for n in &moving {
-                let offsets = |state: &State, value: u64| -> Vec<u32> {
+                let offsets = |state: &MachineState, value: u64| -> Vec<u32> {
                     (0..4).map(|k| ((state.xmm[*n as usize] >> (32 * k)) as u32).wrapping_sub(value as u32)).collect()
                 };
                 let first = offsets(states[0], evidence.targets[0].1.first);
@@ -216,7 +216,7 @@ impl Prover<'_, '_> {
     }
 
     /// Vector registers that have a variable in every lane in every run: what the optimizer spreads once for the whole loop.
-    pub fn splats(&self, pc: u64, states: &[&State]) -> Vec<Fact> {
+    pub fn splats(&self, pc: u64, states: &[&MachineState]) -> Vec<Fact> {
         let study = self.study;
         let mut found = Vec::new();
         for (slot, s) in study.slots.iter().enumerate().filter(|(_, s)| s.key.function == study.reference.function.name) {

@@ -9,7 +9,7 @@ use crate::relation::Relation;
 use crate::walk;
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::algebra::Bin;
-use trueline_machine::solver::{Answer, Question, Solver};
+use trueline_machine::solver::{Question, Solver, SolverAnswer};
 use trueline_machine::symbolic::Symbolic;
 use trueline_machine::term::{Term, Terms};
 
@@ -68,7 +68,7 @@ impl Prover<'_, '_> {
                 }
             }
             let answers = solver.ask(&mut fan.terms, &questions);
-            for (owner, _) in owners.into_iter().zip(answers).filter(|(_, a)| *a != Answer::Valid) {
+            for (owner, _) in owners.into_iter().zip(answers).filter(|(_, a)| *a != SolverAnswer::Valid) {
                 state.insert(owner, false);
             }
         }

@@ -1,10 +1,10 @@
 //! What the prover knows of both builds' address spaces.
 
 use super::exposure;
-use crate::debug::{Convention, FrameBase, TypeClass, Variable, VariableKind, frame_offset};
+use crate::debug::{Convention, FrameBase, PlacedVariable, TypeClass, VariableKind, frame_offset};
 use crate::flow::Graph;
 use crate::inputs;
-use crate::observe::Side;
+use crate::observe::BuildSide;
 use crate::study::Study;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub fn layouts(study: &Study<'_>, exposure: Exposure, entered: (&BTreeSet<usize>
     let threads = threads(r.image, o.image);
     let asks = |image: &Image| image.outside.values().any(|n| trueline_machine::library::plain(n) == "__errno_location");
     let errno = if asks(r.image) || asks(o.image) { Errno::Visible } else { Errno::Unknown };
-    let is_volatile = |side: &Side<'_>, entered: &BTreeSet<usize>| {
+    let is_volatile = |side: &BuildSide<'_>, entered: &BTreeSet<usize>| {
         entered.iter().chain([&side.function.unit]).any(|n| side.info.units.get(*n).is_some_and(|u| u.volatile))
     };
     let stability = if is_volatile(r, entered.0) || is_volatile(o, entered.1) { Stability::Volatile } else { Stability::Stable };
@@ -145,7 +145,7 @@ fn tables(graph: &Graph) -> Vec<JumpTable> {
 /// if that is where the convention of calls puts it. The parameters of a function that only its own file calls may have moved.
 pub fn shared_arguments(study: &Study<'_>) -> BTreeSet<Place> {
     let (o, r) = (&study.optimized, &study.reference);
-    let own = |side: &Side<'_>| -> Vec<Variable> {
+    let own = |side: &BuildSide<'_>| -> Vec<PlacedVariable> {
         let all = side.function.variables.iter();
         all.filter(|v| v.kind == VariableKind::Parameter && !v.inlined && v.function == side.function.name).cloned().collect()
     };
@@ -226,7 +226,7 @@ fn same_constants(reference: &Image, optimized: &Image) -> Moves {
 }
 
 /// The size of most accesses that the source makes through pointers: wide ones are split so.
-fn granule(side: &Side<'_>) -> u32 {
+fn granule(side: &BuildSide<'_>) -> u32 {
     let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
     for i in side.graph.instructions.values() {
         let base = i.memory_base();
@@ -239,7 +239,7 @@ fn granule(side: &Side<'_>) -> u32 {
 }
 
 /// Plain variables of the reference build whose address is not taken: no pointer reaches them.
-fn protected(side: &Side<'_>, taken: &BTreeSet<i64>) -> Vec<(i64, u32)> {
+fn protected(side: &BuildSide<'_>, taken: &BTreeSet<i64>) -> Vec<(i64, u32)> {
     let base = match side.function.frame_base {
         FrameBase::Cfa => 0,
         FrameBase::FramePointer => 16,

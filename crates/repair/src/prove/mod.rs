@@ -18,14 +18,14 @@ mod sigma;
 
 use crate::align;
 use crate::mend::Mended;
-use crate::observe::{Place as Line, Side, Slot};
+use crate::observe::{BuildSide, Place as Line, Slot};
 use crate::study::Study;
-use crate::walk::{Arrival, Ground};
+use crate::walk::{Arrival, CodeGround};
 use facts::Fact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueline_machine::algebra::{Place, RBP, RSP};
-use trueline_machine::solver::{Answer, Question, Solver};
+use trueline_machine::solver::{Question, Solver, SolverAnswer};
 use trueline_machine::symbolic::{Layout, Symbolic, memory};
 use trueline_machine::term::{Term, Terms};
 
@@ -77,7 +77,7 @@ pub struct Proof {
 }
 
 /// True when the -O0 build takes the address of a variable, or may do so: what is called may then change it.
-pub fn is_address_taken(reference: &Side<'_>, slot: &Slot) -> bool {
+pub fn is_address_taken(reference: &BuildSide<'_>, slot: &Slot) -> bool {
     let end = slot.offset + slot.size as i64;
     exposure::of_reference(&reference.graph).is_none_or(|taken| taken.range(slot.offset..end).next().is_some())
 }
@@ -93,8 +93,8 @@ pub fn prove(study: &Study<'_>, mended: &mut [Mended], solver: &mut Solver) -> P
 struct Prover<'s, 'a> {
     study: &'s Study<'a>,
     nodes: Vec<Node>,
-    ours: Ground<'s>,
-    theirs: Ground<'s>,
+    ours: CodeGround<'s>,
+    theirs: CodeGround<'s>,
     /// Of the reference and of the optimized build.
     layouts: (Arc<Layout>, Arc<Layout>),
     /// Registers that hold the same argument in both builds at the entry.
@@ -123,7 +123,7 @@ fn ties(study: &Study<'_>) -> BTreeMap<u64, Ties> {
             let Some(t) = tie else { continue };
             let reference = &pair.source.instances[t.reference];
             *entry.votes.entry((r.graph.loops[reference.index].head, t.unroll)).or_insert(0) += instance.arrivals.len();
-            let same = |other: &Option<align::Tie>| other.is_some_and(|x| x.reference == t.reference);
+            let same = |other: &Option<align::LoopTie>| other.is_some_and(|x| x.reference == t.reference);
             if !all[..n].iter().any(same) {
                 entry.peeled = entry.peeled.max(t.first);
             }
@@ -175,8 +175,8 @@ impl<'s, 'a> Prover<'s, 'a> {
                 facts: Vec::new(),
             });
         }
-        let ours = Ground::new(&o.code, &o.graph, o.info, entry);
-        let theirs = Ground::new(&r.code, &r.graph, r.info, r.function.entry());
+        let ours = CodeGround::new(&o.code, &o.graph, o.info, entry);
+        let theirs = CodeGround::new(&r.code, &r.graph, r.info, r.function.entry());
         let layouts = layout::layouts(study, own.exposure, (&theirs.units, &ours.units));
         let points = r.source_points();
         let mut prover = Self {
@@ -305,7 +305,7 @@ impl<'s, 'a> Prover<'s, 'a> {
             }
         }
         let answers = solver.ask(&mut fan.terms, &questions);
-        let valid: BTreeSet<Asked> = asked.into_iter().zip(answers).filter(|(_, x)| *x == Answer::Valid).map(|(a, _)| a).collect();
+        let valid: BTreeSet<Asked> = asked.into_iter().zip(answers).filter(|(_, x)| *x == SolverAnswer::Valid).map(|(a, _)| a).collect();
         let mut stray = fan.lost.clone();
         let mut dropped: BTreeMap<usize, Vec<Fact>> = BTreeMap::new();
         for (e, edge) in fan.edges.iter().enumerate() {

@@ -7,7 +7,7 @@
 use super::Prover;
 use super::fan::{Fan, Point};
 use std::collections::BTreeSet;
-use trueline_machine::solver::{Answer, Question, Solver};
+use trueline_machine::solver::{Question, Solver, SolverAnswer};
 use trueline_machine::symbolic::{Symbolic, memory};
 use trueline_machine::term::{Term, Terms};
 
@@ -51,7 +51,7 @@ impl Prover<'_, '_> {
             standings.push(Standing { pc, machine, points: sure });
         }
         let answers = solver.ask(&mut fan.terms, &questions);
-        for ((s, n), _) in asked.into_iter().zip(answers).filter(|(_, a)| *a == Answer::Valid) {
+        for ((s, n), _) in asked.into_iter().zip(answers).filter(|(_, a)| *a == SolverAnswer::Valid) {
             standings[s].points.push(n);
         }
         let mut questions = Vec::new();
@@ -64,7 +64,7 @@ impl Prover<'_, '_> {
         }
         // The source gets to one of them whenever the machine is here, or the machine stands for none.
         let answers = solver.ask(&mut fan.terms, &questions);
-        for (s, _) in standings.iter_mut().zip(answers).filter(|(_, a)| *a != Answer::Valid) {
+        for (s, _) in standings.iter_mut().zip(answers).filter(|(_, a)| *a != SolverAnswer::Valid) {
             s.points.clear();
         }
         standings

@@ -9,7 +9,7 @@ use trueline_store::{FindingRecord, Store};
 
 #[derive(Template)]
 #[template(path = "index.html")]
-struct Index<'a> {
+struct IndexPage<'a> {
     css: &'a str,
     script: &'a str,
     title: String,
@@ -72,7 +72,7 @@ pub fn render(store: &Store, findings: &[FindingRecord], needed: Vec<(String, us
     let mut levels = set(&|i| i.opt.clone());
     levels.sort_by_key(|l| l.parse::<OptLevel>().ok());
     let title = store.path().file_name().map_or_else(|| "campaign".to_owned(), |n| n.to_string_lossy().into_owned());
-    let page = Index {
+    let page = IndexPage {
         css: CSS,
         script: include_str!("../../templates/index.js"),
         title,

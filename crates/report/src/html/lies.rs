@@ -71,7 +71,7 @@ struct Page<'a> {
 
 #[derive(Template)]
 #[template(path = "lies.html")]
-struct Index<'a> {
+struct LieIndex<'a> {
     css: &'a str,
     title: &'a str,
     causes: &'a [(String, String)],
@@ -90,7 +90,7 @@ pub fn write_lies(out: &Path, title: &str, causes: &[(String, String)], pages: &
     for (number, page) in pages.iter().enumerate() {
         write(dir.join(format!("{}.html", number + 1)), Page { css: CSS, page }.render())?;
     }
-    write(out.join("index.html"), Index { css: CSS, title, causes, pages }.render())
+    write(out.join("index.html"), LieIndex { css: CSS, title, causes, pages }.render())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use askama::Template;
 use serde::Serialize;
 use std::collections::HashMap;
 use trueline_model::{Fault, Observation, Trace, VarKind, Violation, wording};
-use trueline_store::{Evidence, FindingRecord, InsertionRecord};
+use trueline_store::{FindingEvidence, FindingRecord, InsertionRecord};
 
 #[derive(Template)]
 #[template(path = "finding.html")]
@@ -37,7 +37,7 @@ struct Page<'a> {
 }
 
 /// Renders the page of one finding.
-pub fn render(record: &FindingRecord, evidence: Option<&Evidence>) -> Result<String, ReportError> {
+pub fn render(record: &FindingRecord, evidence: Option<&FindingEvidence>) -> Result<String, ReportError> {
     let violation = match &record.finding.fault {
         Fault::Violation(v) => Some(v),
         _ => None,
@@ -75,14 +75,14 @@ pub fn render(record: &FindingRecord, evidence: Option<&Evidence>) -> Result<Str
         commands: commands(record, evidence),
         class: record.class.clone(),
         data: match evidence {
-            Some(e) if has_traces => embed(&Data::of(e, violation))?,
+            Some(e) if has_traces => embed(&TraceData::of(e, violation))?,
             _ => String::new(),
         },
     };
     page.render().map_err(|e| ReportError::Render(e.to_string()))
 }
 
-fn commands(record: &FindingRecord, evidence: Option<&Evidence>) -> Vec<String> {
+fn commands(record: &FindingRecord, evidence: Option<&FindingEvidence>) -> Vec<String> {
     let finding = &record.finding;
     let mut lines = Vec::new();
     if let Some(e) = evidence {
@@ -96,14 +96,14 @@ fn commands(record: &FindingRecord, evidence: Option<&Evidence>) -> Vec<String> 
 }
 
 /// JSON for inside a script element: no text of a program can end it or open a comment.
-fn embed(data: &Data) -> Result<String, ReportError> {
+fn embed(data: &TraceData) -> Result<String, ReportError> {
     let json = serde_json::to_string(data).map_err(|e| ReportError::Render(e.to_string()))?;
     Ok(json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"))
 }
 
 /// Both traces with every text once: a trace repeats itself a thousand times.
 #[derive(Serialize)]
-struct Data {
+struct TraceData {
     strings: Vec<String>,
     /// Name, kind, state, value.
     vars: Vec<(usize, u8, u8, usize)>,
@@ -121,14 +121,14 @@ struct Steps {
 }
 
 #[derive(Default)]
-struct Pool {
+struct TextPool {
     strings: Vec<String>,
     known: HashMap<String, usize>,
     vars: Vec<(usize, u8, u8, usize)>,
     known_vars: HashMap<(usize, u8, u8, usize), usize>,
 }
 
-impl Pool {
+impl TextPool {
     fn string(&mut self, text: String) -> usize {
         if let Some(index) = self.known.get(&text) {
             return *index;
@@ -184,9 +184,9 @@ impl Pool {
     }
 }
 
-impl Data {
-    fn of(evidence: &Evidence, violation: Option<&Violation>) -> Self {
-        let mut pool = Pool::default();
+impl TraceData {
+    fn of(evidence: &FindingEvidence, violation: Option<&Violation>) -> Self {
+        let mut pool = TextPool::default();
         let (reference, optimized) = (&evidence.reference.trace, &evidence.optimized.trace);
         let at = |trace: &Trace, wanted: &dyn Fn(&trueline_model::Step) -> bool| trace.steps.iter().position(wanted);
         let line = violation.map(|v| v.line);

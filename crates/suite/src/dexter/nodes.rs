@@ -161,7 +161,7 @@ impl Reader<'_> {
             return Err(format!("`{tag}` has no expected value"));
         }
         match tag {
-            "!value" => Ok(What::Value(expression, self.wanted(value)?)),
+            "!value" => Ok(What::Value(expression, Self::wanted(value)?)),
             "!type" => match &value.kind {
                 Kind::List(items) => {
                     Ok(What::Type(expression, items.iter().map(|i| text(i).map(str::to_owned)).collect::<Result<_, _>>()?))
@@ -183,17 +183,17 @@ impl Reader<'_> {
         }
     }
 
-    fn wanted(&self, node: &Node) -> Result<Vec<Wanted>, String> {
+    fn wanted(node: &Node) -> Result<Vec<Wanted>, String> {
         match (&node.kind, node.tag.as_str()) {
             (Kind::List(items), "") => {
                 let mut all = Vec::new();
                 for item in items {
-                    all.extend(self.wanted(item)?);
+                    all.extend(Self::wanted(item)?);
                 }
                 Ok(all)
             }
             (Kind::Map(entries), "") => {
-                let members = entries.iter().map(|(name, value)| Ok((text(name)?.to_owned(), self.wanted(value)?)));
+                let members = entries.iter().map(|(name, value)| Ok((text(name)?.to_owned(), Self::wanted(value)?)));
                 expand(members.collect::<Result<_, String>>()?)
             }
             (Kind::Scalar(text), "") => Ok(vec![Wanted::Text(text.clone())]),

@@ -208,7 +208,7 @@ fn value(rest: &mut &str, is_inside: bool) -> Result<Node, String> {
     let mut tag = String::new();
     if rest.starts_with('!') {
         let end = rest.find(|c: char| c.is_whitespace() || matches!(c, ',' | ']' | '}')).unwrap_or(rest.len());
-        tag = rest[..end].to_owned();
+        rest[..end].clone_into(&mut tag);
         *rest = rest[end..].trim_start();
     }
     let kind = match rest.chars().next() {

@@ -22,7 +22,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How a program is started so that it may stay: without the arguments that are a job's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Start {
+pub(super) struct ResidentStart {
     /// The program, or the loader.
     pub program: PathBuf,
     /// The loader's arguments.
@@ -44,7 +44,7 @@ pub(super) struct Resident {
 
 impl Resident {
     /// Starts one and waits until it stands; an error when it does not get there.
-    pub(super) fn start(start: &Start) -> io::Result<Self> {
+    pub(super) fn start(start: &ResidentStart) -> io::Result<Self> {
         let (ours, theirs) = socket_pair()?;
         let (tell, told) = mpsc::channel();
         KEEPER.send((start.clone(), theirs, tell)).map_err(|_| io::Error::other("the thread that starts compilers has ended"))?;
@@ -88,11 +88,11 @@ pub(super) fn reap(pid: i32) {
     while unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) } < 0 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {}
 }
 
-type Order = (Start, OwnedFd, mpsc::Sender<io::Result<i32>>);
+type ResidentRequest = (ResidentStart, OwnedFd, mpsc::Sender<io::Result<i32>>);
 
 /// The thread that starts residents. It ends with the process.
-static KEEPER: LazyLock<mpsc::Sender<Order>> = LazyLock::new(|| {
-    let (orders, received) = mpsc::channel::<Order>();
+static KEEPER: LazyLock<mpsc::Sender<ResidentRequest>> = LazyLock::new(|| {
+    let (orders, received) = mpsc::channel::<ResidentRequest>();
     std::thread::spawn(move || {
         for (start, control, tell) in received {
             let _ = tell.send(spawn(&start, &control));
@@ -101,7 +101,7 @@ static KEEPER: LazyLock<mpsc::Sender<Order>> = LazyLock::new(|| {
     orders
 });
 
-fn spawn(start: &Start, control: &OwnedFd) -> io::Result<i32> {
+fn spawn(start: &ResidentStart, control: &OwnedFd) -> io::Result<i32> {
     let image = image()?;
     let mut command = Command::new(&start.program);
     command.args(&start.args).arg0(&start.name).env_clear().envs(start.env.iter().map(|(k, v)| (k, v)));

@@ -13,7 +13,7 @@ mod keeper;
 mod wire;
 
 use crate::script::Script;
-use keeper::{PATIENCE, Resident, Start};
+use keeper::{PATIENCE, Resident, ResidentStart};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use wire::Answer;
-pub(crate) use wire::{Numbers, UNLIMITED};
+use wire::CopyAnswer;
+pub(crate) use wire::{RequestNumbers, UNLIMITED};
 
 /// Set to `off`, every program starts afresh.
 const SWITCH: &str = "TRUELINE_RESIDENT";
@@ -39,8 +39,8 @@ const TRIES: u32 = 3;
 
 /// What a job's program is, as far as starting it goes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    start: Start,
+struct ResidentKey {
+    start: ResidentStart,
     /// Of the program's file: one that is replaced is another.
     identity: [u64; 5],
 }
@@ -50,14 +50,14 @@ struct Key {
 const MOST_SETTLED: u64 = 2 << 30;
 
 #[derive(Debug, Default)]
-struct Place {
+struct ResidentPlace {
     resident: Option<Resident>,
     failures: u32,
     /// Whether the program here may settle; not known before its first job.
     settles: Option<bool>,
 }
 
-impl Place {
+impl ResidentPlace {
     fn may_settle(&mut self, movable: u64) -> bool {
         static HAVE_HUGE_PAGES: LazyLock<bool> = LazyLock::new(|| {
             let mode = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
@@ -69,11 +69,11 @@ impl Place {
     }
 }
 
-static PLACES: LazyLock<Mutex<HashMap<Key, Arc<Mutex<Place>>>>> = LazyLock::new(Mutex::default);
+static PLACES: LazyLock<Mutex<HashMap<ResidentKey, Arc<Mutex<ResidentPlace>>>>> = LazyLock::new(Mutex::default);
 
 /// What a program's file turned out to be.
 #[derive(Clone, Debug)]
-enum Kind {
+enum ProgramKind {
     Elf,
     Script(Script),
     /// Anything else.
@@ -81,7 +81,7 @@ enum Kind {
 }
 
 /// A request to a resident: a job without its streams.
-pub(crate) struct Order<'a> {
+pub(crate) struct ResidentRequest<'a> {
     pub program: &'a Path,
     pub name: Option<&'a OsString>,
     pub args: &'a [OsString],
@@ -90,7 +90,7 @@ pub(crate) struct Order<'a> {
     pub usual: Vec<(OsString, OsString)>,
     /// The job's whole environment.
     pub env: Vec<(OsString, OsString)>,
-    pub numbers: Numbers,
+    pub numbers: RequestNumbers,
 }
 
 /// Whether programs may stay at all, as far as the user has a say.
@@ -100,7 +100,7 @@ pub(crate) fn is_on() -> bool {
 }
 
 /// Has a copy of a resident program do a job, with these streams. Its process id, or `None` when a fresh process has to do it.
-pub(crate) fn start(order: &Order<'_>, streams: [BorrowedFd<'_>; 3]) -> Option<i32> {
+pub(crate) fn start(order: &ResidentRequest<'_>, streams: [BorrowedFd<'_>; 3]) -> Option<i32> {
     let is_loading = |name: &OsString| name.as_encoded_bytes().starts_with(b"LD_") || name == "GLIBC_TUNABLES";
     if !is_on() || order.env.iter().any(|(name, _)| is_loading(name)) {
         return None;
@@ -132,7 +132,12 @@ pub(crate) fn cpu_time() -> Duration {
 }
 
 /// Asks the resident of a place, which is started where there is none.
-fn ask(place: &Mutex<Place>, start: &Start, request: &mut [u8], [stdin, stdout, stderr]: [BorrowedFd<'_>; 3]) -> io::Result<i32> {
+fn ask(
+    place: &Mutex<ResidentPlace>,
+    start: &ResidentStart,
+    request: &mut [u8],
+    [stdin, stdout, stderr]: [BorrowedFd<'_>; 3],
+) -> io::Result<i32> {
     let (ours, theirs) = UnixStream::pair()?;
     let number = {
         let mut place = place.lock();
@@ -161,14 +166,14 @@ fn ask(place: &Mutex<Place>, start: &Start, request: &mut [u8], [stdin, stdout, 
     // The copy is made without the lock: others may ask meanwhile.
     drop(theirs);
     match wire::answer(&ours, PATIENCE) {
-        Ok(Answer { pid, errno: 0 }) => {
+        Ok(CopyAnswer { pid, errno: 0 }) => {
             place.lock().failures = 0;
             // One that was killed meanwhile does not hear it; whoever waits for it will know.
             let _ = (&ours).write_all(&[1]);
             Ok(pid)
         }
         // A directory that is not there, say: a fresh process tells it in the words that it always had.
-        Ok(Answer { pid, errno }) => {
+        Ok(CopyAnswer { pid, errno }) => {
             keeper::reap(pid);
             Err(io::Error::from_raw_os_error(errno))
         }
@@ -184,25 +189,25 @@ fn ask(place: &Mutex<Place>, start: &Start, request: &mut [u8], [stdin, stdout, 
 }
 
 /// Which resident a job needs, and the arguments of its `main`; `None` for programs that cannot stay.
-fn prepare(order: &Order<'_>) -> Option<(Key, Vec<OsString>)> {
+fn prepare(order: &ResidentRequest<'_>) -> Option<(ResidentKey, Vec<OsString>)> {
     let path = locate(order.program)?;
     let about = std::fs::metadata(&path).ok()?;
     let identity = [about.dev(), about.ino(), about.size(), about.mtime() as u64, about.mtime_nsec() as u64];
     let env = order.usual.clone();
     let given = order.name.cloned().unwrap_or_else(|| order.program.as_os_str().to_owned());
     let (start, name, front) = match kind(&path, identity) {
-        Kind::Other => return None,
-        Kind::Elf => (Start { program: path, args: Vec::new(), name: given.clone(), env }, given, None),
-        Kind::Script(script) => {
+        ProgramKind::Other => return None,
+        ProgramKind::Elf => (ResidentStart { program: path, args: Vec::new(), name: given.clone(), env }, given, None),
+        ProgramKind::Script(script) => {
             let front = script.preparation.in_front_of(order.args.first().map(OsString::as_os_str));
             let name = script.name.into_os_string();
             let args = ["--argv0".into(), name.clone(), "--library-path".into(), script.libraries.into(), script.program.into_os_string()];
-            let start = Start { name: script.loader.clone().into_os_string(), program: script.loader, args: args.to_vec(), env };
+            let start = ResidentStart { name: script.loader.clone().into_os_string(), program: script.loader, args: args.to_vec(), env };
             (start, name, front)
         }
     };
     let arguments = [name].into_iter().chain(front.map(OsString::from)).chain(order.args.iter().cloned()).collect();
-    Some((Key { start, identity }, arguments))
+    Some((ResidentKey { start, identity }, arguments))
 }
 
 /// The file of a program; `None` where it would depend on the job's directory.
@@ -218,15 +223,15 @@ fn locate(program: &Path) -> Option<PathBuf> {
 }
 
 /// What a program's file is, looked at once.
-fn kind(path: &Path, identity: [u64; 5]) -> Kind {
-    static KNOWN: LazyLock<Mutex<HashMap<[u64; 5], Kind>>> = LazyLock::new(Mutex::default);
+fn kind(path: &Path, identity: [u64; 5]) -> ProgramKind {
+    static KNOWN: LazyLock<Mutex<HashMap<[u64; 5], ProgramKind>>> = LazyLock::new(Mutex::default);
     let look = || {
         let mut magic = [0; 4];
         let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
         match (read, Script::at(path)) {
-            (Ok(()), _) if magic == *b"\x7fELF" => Kind::Elf,
-            (Ok(()), Some(script)) => Kind::Script(script),
-            _ => Kind::Other,
+            (Ok(()), _) if magic == *b"\x7fELF" => ProgramKind::Elf,
+            (Ok(()), Some(script)) => ProgramKind::Script(script),
+            _ => ProgramKind::Other,
         }
     };
     KNOWN.lock().entry(identity).or_insert_with(look).clone()
@@ -256,7 +261,7 @@ pub fn resident_support() -> ResidentSupport {
     if !is_on() {
         return ResidentSupport::Off;
     }
-    let start = Start { program: "/bin/true".into(), args: Vec::new(), name: "true".into(), env: Vec::new() };
+    let start = ResidentStart { program: "/bin/true".into(), args: Vec::new(), name: "true".into(), env: Vec::new() };
     match Resident::start(&start) {
         Ok(_) => ResidentSupport::Works,
         Err(error) => ResidentSupport::Unavailable(error.to_string()),

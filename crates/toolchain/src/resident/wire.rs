@@ -22,7 +22,7 @@ pub(crate) const UNLIMITED: u64 = u64::MAX;
 
 /// The numbers of a request, in their order on the wire.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbers {
+pub(crate) struct RequestNumbers {
     /// Who the copy's parent must be.
     pub parent: u64,
     /// Seconds of CPU time.
@@ -39,7 +39,7 @@ pub(crate) struct Numbers {
 
 /// The bytes of a request; `None` when it is too long, or holds what C strings cannot.
 pub(super) fn request(
-    numbers: Numbers,
+    numbers: RequestNumbers,
     directory: &Path,
     arguments: &[OsString],
     variables: impl Iterator<Item = OsString>,
@@ -48,7 +48,7 @@ pub(super) fn request(
     if arguments.len() > WORDS || variables.len() > WORDS {
         return None;
     }
-    let Numbers { parent, cpu, timer, file_size, processes, memory } = numbers;
+    let RequestNumbers { parent, cpu, timer, file_size, processes, memory } = numbers;
     let counts = [arguments.len() as u64, variables.len() as u64];
     let head = [MAGIC, parent, cpu, timer, file_size, processes, memory, 0].into_iter().chain(counts);
     let mut bytes: Vec<u8> = head.flat_map(u64::to_ne_bytes).collect();
@@ -104,18 +104,18 @@ pub(super) fn send(control: &OwnedFd, bytes: &[u8], descriptors: [BorrowedFd<'_>
 
 /// What a copy says before it waits for the word to go: its number, and why it cannot do the job, if it cannot.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct CopyAnswer {
     pub pid: i32,
     pub errno: i32,
 }
 
 /// Reads an answer; an error when the resident ended, or has no time for us.
-pub(super) fn answer(job: &UnixStream, patience: Duration) -> io::Result<Answer> {
+pub(super) fn answer(job: &UnixStream, patience: Duration) -> io::Result<CopyAnswer> {
     let [magic, pid, errno] = words(job.as_raw_fd(), patience)?;
     if magic != MAGIC {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    Ok(Answer { pid: pid as i32, errno: errno as i32 })
+    Ok(CopyAnswer { pid: pid as i32, errno: errno as i32 })
 }
 
 /// Reads numbers from a socket.

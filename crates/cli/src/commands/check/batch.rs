@@ -55,7 +55,7 @@ pub struct BuildRow {
 
 /// What a program was built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum CheckedSubject {
     /// A file of source.
     File,
     /// Somebody built it elsewhere.
@@ -69,7 +69,7 @@ pub struct CheckedProgram {
     /// The path of the program.
     pub program: String,
     /// What it was built from.
-    pub subject: Subject,
+    pub subject: CheckedSubject,
     /// What `trueline triage` is told to look at, as a shell takes it.
     pub target: String,
     /// The texts of its files, as far as we have them.
@@ -193,7 +193,8 @@ pub fn check_all(
         let sources = Sources::of_program(path, own.file, &own.text);
         // What `triage` needs to compile it again.
         let target = build.cflags.iter().fold(quote(path), |target, flag| format!("{target} {}", quote(format!("--cflag={flag}"))));
-        let outcome = CheckedProgram { program: path.display().to_string(), subject: Subject::File, target, sources, references, rows };
+        let outcome =
+            CheckedProgram { program: path.display().to_string(), subject: CheckedSubject::File, target, sources, references, rows };
         let checked = Checked::of(outcome, baseline, view);
         progress.inc(1);
         anyhow::Ok(checked)
@@ -260,7 +261,7 @@ pub fn check_pair(
     let sources = row.sources();
     let outcome = CheckedProgram {
         program: optimized.display().to_string(),
-        subject: Subject::Pair,
+        subject: CheckedSubject::Pair,
         target: quote(optimized),
         sources,
         references: vec![reference],

@@ -1,7 +1,7 @@
 //! `check --project`: a project's own build, made twice, and each of its runs as a pair.
 
 use super::baseline::Baseline;
-use super::batch::{BuildRow, CheckView, Checked, CheckedProgram, Subject};
+use super::batch::{BuildRow, CheckView, Checked, CheckedProgram, CheckedSubject};
 use crate::input::project::{ProjectFlags, launch_of};
 use crate::input::{BuildFlags, LaunchFlags};
 use anyhow::Context;
@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use std::path::Path;
 use trueline_check::{CheckError, CheckOptions, Checker, Reference};
 use trueline_model::OptLevel;
-use trueline_project::{BuiltTree, Choice, RunCommand, build, has_debug_information};
+use trueline_project::{BuiltTree, CompilerChoice, RunCommand, build, has_debug_information};
 use trueline_toolchain::find_compiler;
 
 /// All builds of a project by one compiler.
 struct Builds {
-    choice: Choice,
+    choice: CompilerChoice,
     reference: BuiltTree,
     levels: Vec<(OptLevel, BuiltTree)>,
 }
@@ -30,7 +30,7 @@ pub fn check(
 ) -> anyhow::Result<Vec<Checked>> {
     let runs = flags.runs()?;
     let named = build.named_compilers()?;
-    let choices = if named.is_empty() { vec![Choice::Own] } else { named.into_iter().map(Choice::Given).collect() };
+    let choices = if named.is_empty() { vec![CompilerChoice::Own] } else { named.into_iter().map(CompilerChoice::Given).collect() };
     let mut checked = Vec::new();
     for choice in choices {
         let builds = build_all(flags, directory, choice, build)?;
@@ -49,7 +49,7 @@ pub fn check(
     Ok(checked)
 }
 
-fn build_all(project: &ProjectFlags, directory: &Path, choice: Choice, flags: &BuildFlags) -> anyhow::Result<Builds> {
+fn build_all(project: &ProjectFlags, directory: &Path, choice: CompilerChoice, flags: &BuildFlags) -> anyhow::Result<Builds> {
     let mut levels = vec![OptLevel::O0];
     levels.extend(flags.levels().into_iter().filter(|l| *l != OptLevel::O0));
     let names: Vec<String> = levels.iter().map(ToString::to_string).collect();
@@ -82,15 +82,15 @@ fn check_run(
         let result = checker.check_build(&reference, &run.program_in(tree)?, *level);
         let result = result.map_err(|e| about_differing_runs(e, &checker, &reference, &binary));
         let compiler = match &builds.choice {
-            Choice::Own => tree.compiler_name().and_then(|name| find_compiler(&name).ok()),
-            Choice::Given(compiler) => Some(compiler.clone()),
+            CompilerChoice::Own => tree.compiler_name().and_then(|name| find_compiler(&name).ok()),
+            CompilerChoice::Given(compiler) => Some(compiler.clone()),
         };
         rows.push(BuildRow::new(compiler, Some(*level), result, Some(0)));
     }
     let sources = rows.iter().find(|row| row.result.as_ref().is_ok_and(|r| !r.violations.is_empty())).map(BuildRow::sources);
     let sources = sources.unwrap_or_default();
     let outcome =
-        CheckedProgram { program: run.text.clone(), subject: Subject::Project, target, sources, references: vec![reference], rows };
+        CheckedProgram { program: run.text.clone(), subject: CheckedSubject::Project, target, sources, references: vec![reference], rows };
     Ok(Checked::of(outcome, baseline, view))
 }
 

@@ -10,10 +10,10 @@ const LARGEST: u64 = 64 << 20;
 
 /// Texts by the base names of their files.
 #[derive(Debug, Default)]
-pub struct Sources(BTreeMap<String, Source>);
+pub struct Sources(BTreeMap<String, SourceText>);
 
 #[derive(Debug)]
-struct Source {
+struct SourceText {
     path: String,
     lines: Vec<String>,
 }
@@ -21,7 +21,7 @@ struct Source {
 impl Sources {
     /// The one file of a program.
     pub fn of_program(path: &Path, name: &str, text: &str) -> Self {
-        let source = Source { path: path.display().to_string(), lines: text.lines().map(str::to_owned).collect() };
+        let source = SourceText { path: path.display().to_string(), lines: text.lines().map(str::to_owned).collect() };
         Self(BTreeMap::from([(name.to_owned(), source)]))
     }
 
@@ -40,7 +40,7 @@ impl Sources {
             let mut there = paths.into_iter().filter_map(|path| Some((path, read(path)?)));
             let (path, text) = there.next()?;
             let lines = text.lines().map(str::to_owned).collect();
-            there.next().is_none().then(|| (name.to_owned(), Source { path: path.to_owned(), lines }))
+            there.next().is_none().then(|| (name.to_owned(), SourceText { path: path.to_owned(), lines }))
         });
         Self(sources.collect())
     }

@@ -1,7 +1,7 @@
 //! `check` for people: the source around each violation, both traces beside it.
 
 use super::baseline::Baseline;
-use super::batch::{BuildRow, CheckView, Checked, CheckedProgram, Subject};
+use super::batch::{BuildRow, CheckView, Checked, CheckedProgram, CheckedSubject};
 use super::json::RunDocument;
 use crate::style::{Style, plural};
 use std::collections::BTreeMap;
@@ -182,11 +182,11 @@ fn show(out: &mut String, outcome: &CheckedProgram, row: &BuildRow, reference: &
         let mut next = format!("trueline triage {} --cc {} --opt {opt}", outcome.target, compiler.id.path.display());
         // Without being asked, triage looks for the usual ones only.
         let is_usual = Invariant::usual().any(|usual| usual == v.invariant());
-        if !is_usual || outcome.subject == Subject::Project {
+        if !is_usual || outcome.subject == CheckedSubject::Project {
             let _ = write!(next, " --only {}", v.invariant().name());
         }
         // Each finding of a project costs a search of its own.
-        if outcome.subject == Subject::Project {
+        if outcome.subject == CheckedSubject::Project {
             let _ = write!(next, " --line {} --out drafts --reduce", v.line);
         }
         out.push_str(&fact("next", &next, style));

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use trueline_model::*;
-use trueline_store::{BuildRecord, Claim, Evidence, NewFinding, ProgramKey, Store, UnitResult};
+use trueline_store::{BuildRecord, Claim, FindingEvidence, NewFinding, ProgramKey, Store, UnitResult};
 use trueline_triage::{Draft, write_draft};
 
 /// Violations of an invariant, one for each way in which it is worded.
@@ -120,7 +120,7 @@ fn page(v: &Violation, dir: &Path) -> String {
     let (seen_by, not_seen_by) = (vec![Reader::Gdb], Vec::new());
     let finding = Finding { fault, compiler: compiler(), opt: OptLevel::O2, program: String::new(), seen_by, not_seen_by, verdict: None };
     let (reference, optimized) = (BuildRecord::default(), BuildRecord::default());
-    let evidence = Evidence { program: program(), reference, optimized, readers: Vec::new(), dwarf: Vec::new(), minimal: None };
+    let evidence = FindingEvidence { program: program(), reference, optimized, readers: Vec::new(), dwarf: Vec::new(), minimal: None };
     store.finish_unit(units[0].id, UnitResult::default(), &[NewFinding { finding, class: "class".into(), evidence }]).unwrap();
     trueline_report::write_html(&store, &dir.join("report")).unwrap();
     let page = std::fs::read_to_string(dir.join("report/findings/1.html")).unwrap();

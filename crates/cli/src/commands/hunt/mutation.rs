@@ -2,7 +2,7 @@
 
 use trueline_campaign::{Mutate, NoProgram, Oracle, SeedBehaviour, VariantSet};
 use trueline_model::{Interesting, Language, Program};
-use trueline_mutate::{MutateError, Mutator, Options, Strategy, Variant};
+use trueline_mutate::{MutateError, MutatedProgram, MutationOptions, Mutator, Strategy};
 use trueline_store::{InsertionRecord, Minimal};
 
 /// How hunts mutate.
@@ -30,8 +30,8 @@ pub struct MutationFlags {
 }
 
 impl MutationFlags {
-    fn options(&self, oracle: Oracle) -> anyhow::Result<Options> {
-        let mut options = if oracle == Oracle::WrongCode { Options::for_wrong_code() } else { Options::for_hunts() };
+    fn options(&self, oracle: Oracle) -> anyhow::Result<MutationOptions> {
+        let mut options = if oracle == Oracle::WrongCode { MutationOptions::for_wrong_code() } else { MutationOptions::for_hunts() };
         if let Some(sampling) = self.sampling {
             anyhow::ensure!((0.0..=1.0).contains(&sampling), "--sampling {sampling} is not a chance; it goes from 0 to 1");
             options.sampling = sampling;
@@ -80,7 +80,7 @@ impl Mutate for LiveCode {
         let mut least = trueline_mutate::minimize(variant, interesting).map_err(|e| e.to_string())?.variant;
         // Nothing of this generation is needed: the one before, whose last variant this one goes into, had it already.
         while least.insertions.is_empty() && variant.seed.source != program.source {
-            let is_parent = |v: &&Variant| v.program.source == variant.seed.source;
+            let is_parent = |v: &&MutatedProgram| v.program.source == variant.seed.source;
             let Some(parent) = made.variants.iter().find(is_parent) else { break };
             variant = parent;
             least = trueline_mutate::minimize(variant, interesting).map_err(|e| e.to_string())?.variant;

@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use trueline_campaign::{Event, Plan, Reporter};
+use trueline_campaign::{CampaignPlan, Event, Reporter};
 use trueline_model::wording::headline;
 
 /// One line of `trueline hunt --json`.
@@ -20,9 +20,9 @@ pub struct HuntLine<'a> {
 }
 
 /// Every event as one line on standard output.
-pub struct Lines;
+pub struct EventLines;
 
-impl Reporter for Lines {
+impl Reporter for EventLines {
     fn event(&self, event: &Event) {
         let Ok(line) = serde_json::to_string(&HuntLine { schema: "trueline.hunt/2", event }) else { return };
         // A reader that went away is no reason to stop hunting.
@@ -52,7 +52,7 @@ const MAX_WARNINGS: u32 = 8;
 
 impl Bar {
     /// A bar for a plan: over its time where it has one, otherwise over its seeds, otherwise without end.
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &CampaignPlan) -> Self {
         let seeds = plan.seeds.end.map(|end| (end - plan.seeds.first).div_ceil(plan.shard.count));
         let (bar, template) = match (plan.duration, seeds) {
             (Some(time), _) => (ProgressBar::new(time.as_secs()), "{elapsed:>4} [{bar:24.cyan/blue}] {msg}"),

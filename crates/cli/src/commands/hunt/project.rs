@@ -4,14 +4,14 @@ use super::{Args, STOP, reporter, stop_on_signals};
 use crate::input::project::launch_of;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
-use trueline_campaign::{Oracle, Plan, ProjectHunt, ProjectInput, Totals, run_project};
+use trueline_campaign::{CampaignPlan, Oracle, ProjectHunt, ProjectInput, Totals, run_project};
 use trueline_model::{Language, OptLevel};
-use trueline_project::{BuildSystem, BuiltTree, Choice, RunCommand, identity_of, input_number};
+use trueline_project::{BuildSystem, BuiltTree, CompilerChoice, RunCommand, identity_of, input_number};
 use trueline_store::Store;
 use trueline_toolchain::{Compiler, quote};
 
 /// Hunts over the inputs of a project, and says what it cost.
-pub fn hunt(args: &Args, directory: &Path, plan: &Plan) -> anyhow::Result<Totals> {
+pub fn hunt(args: &Args, directory: &Path, plan: &CampaignPlan) -> anyhow::Result<Totals> {
     if plan.mutants > 0 || plan.oracle == Oracle::WrongCode || plan.explain_share.is_some() {
         bail!(
             "--mutate, --oracle wrong-code and --explain are for single programs; of a project's finding, triage --project says the cause"
@@ -27,7 +27,7 @@ pub fn hunt(args: &Args, directory: &Path, plan: &Plan) -> anyhow::Result<Totals
         identity: identity_of(&directory, args.inputs.as_deref(), &words)?,
         language: language(args, &directory, plan)?,
         inputs,
-        request: &|level: OptLevel, choice: Choice| args.project.request(&directory, level, &plan.cflags, choice),
+        request: &|level: OptLevel, choice: CompilerChoice| args.project.request(&directory, level, &plan.cflags, choice),
         launch: &|input: &ProjectInput, reference: &BuiltTree| {
             let mut launch = launch_of(&input.run, reference, &args.launch).map_err(|e| format!("{e:#}"))?;
             launch.stdin = input.stdin.clone().or(launch.stdin);
@@ -96,7 +96,7 @@ fn files_below(path: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
 }
 
 /// The language that the project's findings are filed under.
-fn language(args: &Args, directory: &Path, plan: &Plan) -> anyhow::Result<Language> {
+fn language(args: &Args, directory: &Path, plan: &CampaignPlan) -> anyhow::Result<Language> {
     let of_compilers = plan.compilers.first().map_or(Language::C, Compiler::language);
     let is_cargo = BuildSystem::detect(directory).is_ok_and(|system| system == BuildSystem::Cargo);
     match (args.language, is_cargo) {

@@ -4,7 +4,7 @@ use super::{Args, GuiltyPass, LevelKind, SearchKind};
 use serde::Serialize;
 use std::time::Duration;
 use trueline_explain::{FailingCase, PassingPrograms, Soundness};
-use trueline_isolate::{Found, Suspect, SwitchWitness, diff};
+use trueline_isolate::{SearchOutcome, Suspect, SwitchWitness, diff};
 use trueline_model::{CompilerId, OptLevel, Program};
 use trueline_toolchain::Compiler;
 
@@ -13,7 +13,7 @@ pub struct IsolateOutcome<'a> {
     pub args: &'a Args,
     pub compiler: &'a Compiler,
     pub case: &'a FailingCase,
-    pub found: &'a Found,
+    pub found: &'a SearchOutcome,
     pub switches: &'a [SwitchWitness],
     /// For each switch the files that ask its debug counter.
     pub counter_files: &'a [Vec<String>],
@@ -88,7 +88,7 @@ impl IsolateOutcome<'_> {
     /// One JSON document.
     pub fn print_json(&self) -> anyhow::Result<()> {
         let Self { args, case, found, .. } = self;
-        let witness = |w: &trueline_isolate::Witness| WitnessView {
+        let witness = |w: &trueline_isolate::WitnessProgram| WitnessView {
             rules: w.rules.iter().map(ToString::to_string).collect(),
             distance: w.distance,
             diff: diff(&case.program.source, &w.program.source),

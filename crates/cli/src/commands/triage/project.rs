@@ -11,7 +11,7 @@ use std::path::Path;
 use trueline_check::{CheckOptions, Checker, Repeat};
 use trueline_explain::{FindingCase, Functions, Looking, ProjectCause, ProjectExplainer, check_options};
 use trueline_model::{Fault, OptLevel, PassName, PassRole, Violation, wording};
-use trueline_project::{Choice, Mixer, Mixing, RunCommand, build};
+use trueline_project::{CompilerChoice, Mixing, MixtureMaker, RunCommand, build};
 use trueline_toolchain::{Compiler, Limits};
 use trueline_trace::Patience;
 use trueline_triage::Setting;
@@ -158,14 +158,14 @@ impl ProjectQuestion<'_> {
     /// Builds, checks and explains what `is_wanted` lets through.
     pub fn answer(&self, dir: &Path, is_wanted: impl Fn(&Fault) -> bool) -> anyhow::Result<Vec<ProjectFinding>> {
         let runs = self.project.runs()?;
-        let choice = Choice::Given(self.compiler.clone());
+        let choice = CompilerChoice::Given(self.compiler.clone());
         let reference = build(&self.project.request(dir, OptLevel::O0, self.cflags, choice.clone()))?;
         let mut findings = Vec::new();
         for &opt in self.levels {
             let request = self.project.request(dir, opt, self.cflags, choice.clone());
             let optimized = build(&request)?;
             for run in &runs {
-                let mixer = Mixer::new(request.clone(), &reference, &optimized, run)?;
+                let mixer = MixtureMaker::new(request.clone(), &reference, &optimized, run)?;
                 findings.extend(self.explain_run(run, mixer, opt, &is_wanted)?);
             }
         }
@@ -175,7 +175,7 @@ impl ProjectQuestion<'_> {
     fn explain_run(
         &self,
         run: &RunCommand,
-        mixer: Mixer<'_>,
+        mixer: MixtureMaker<'_>,
         opt: OptLevel,
         is_wanted: &impl Fn(&Fault) -> bool,
     ) -> anyhow::Result<Vec<ProjectFinding>> {

@@ -2,7 +2,7 @@
 //! chains of inlined functions, functions without effects. `SHARED` is C++ as well.
 
 use super::{ANY, Idiom, SMALL, idiom};
-use crate::weave::model::{Block, Range, Scalar};
+use crate::weave::model::{Block, ScalarType, ValueRange};
 use crate::weave::native::put;
 use crate::weave::scope::{Maker, Mutability};
 
@@ -40,7 +40,7 @@ fn function_pointer(m: &mut Maker, out: &mut Block, _depth: u32) {
     let (first, second, table, result) = (m.fresh("op"), m.fresh("op"), m.fresh("ops"), m.fresh("v"));
     for function in [&first, &second] {
         let (a, b) = (m.fresh("p"), m.fresh("p"));
-        let params = [(&a, Scalar::U32, ANY), (&b, Scalar::I32, SMALL)];
+        let params = [(&a, ScalarType::U32, ANY), (&b, ScalarType::I32, SMALL)];
         let body = m.body(&params, 1);
         let value = m.word_of(&params, 2);
         m.item(&format!("static unsigned {function}(unsigned {a}, int {b}) {{\n@\nreturn {value};\n}}"), [body]);
@@ -64,7 +64,7 @@ fn inline_chain(m: &mut Maker, out: &mut Block, _depth: u32) {
     let mut inner: Option<std::rc::Rc<str>> = None;
     for level in 0..depth {
         let (function, p, q, local) = (m.fresh("deep"), m.fresh("p"), m.fresh("p"), m.fresh("v"));
-        let params = [(&p, Scalar::U32, ANY), (&q, Scalar::I32, SMALL)];
+        let params = [(&p, ScalarType::U32, ANY), (&q, ScalarType::I32, SMALL)];
         let body = m.body(&params, 1);
         let value = m.word_of(&params, 2);
         let attribute = *m.dice.pick(&["inline __attribute__((always_inline)) ", "inline __attribute__((always_inline)) ", "", "inline "]);
@@ -147,14 +147,14 @@ fn search(m: &mut Maker, out: &mut Block, depth: u32) {
     m.item(&format!("static const int {table}[8] = {{{}}};", values.join(", ")), []);
     let wanted = m.int(0, 15, 1);
     put(out, &format!("int {found} = -1;\nint {key} = {wanted};"), []);
-    m.bring(key.clone(), Scalar::I32, Range::new(0, 15), Mutability::Fixed);
+    m.bring(key.clone(), ScalarType::I32, ValueRange::new(0, 15), Mutability::Fixed);
     let block = m.inner(1, depth, 8);
     put(
         out,
         &format!("for (int {at} = 0; {at} < 8; {at}++) {{\nif ({table}[{at}] == {key}) {{\n{found} = {at};\nbreak;\n}}\n@\n}}"),
         [block],
     );
-    m.keep_int(&found, Range::new(-1, 7));
+    m.keep_int(&found, ValueRange::new(-1, 7));
 }
 
 /// Control that comes back by `longjmp`. What changes between is not in a register.

@@ -2,7 +2,7 @@
 //! `restrict`, loops over arrays, string and memory functions. `SHARED` is C++ as well.
 
 use super::{Idiom, idiom};
-use crate::weave::model::{Block, Name, Range, Scalar, WovenType};
+use crate::weave::model::{Block, Name, ScalarType, ValueRange, WovenType};
 use crate::weave::native::{Tongue, put};
 use crate::weave::scope::{Maker, Mutability, VarInScope};
 
@@ -23,7 +23,7 @@ fn numbers(m: &mut Maker, count: usize) -> String {
     values.join(", ")
 }
 
-fn bring_array(m: &mut Maker, name: &Name, scalar: Scalar, len: usize) {
+fn bring_array(m: &mut Maker, name: &Name, scalar: ScalarType, len: usize) {
     let range = scalar.range();
     m.scope.push(VarInScope { name: name.clone(), ty: WovenType::Array(scalar, len), range, mutability: Mutability::Free });
 }
@@ -42,8 +42,8 @@ fn record(m: &mut Maker, out: &mut Block, _depth: u32) {
     ]);
     m.item(&format!("struct {ty} {{\n{members}\n}};"), []);
     let (low, scale) = (m.fresh("p"), m.fresh("p"));
-    let small = Range::new(-99, 99);
-    let params = [(&low, Scalar::I32, small), (&scale, Scalar::I32, small)];
+    let small = ValueRange::new(-99, 99);
+    let params = [(&low, ScalarType::I32, small), (&scale, ScalarType::I32, small)];
     let body = m.body(&params, 2);
     let attribute = *m.dice.pick(&["", "", "__attribute__((noinline)) ", "inline "]);
     let limit = m.number(-9, 9);
@@ -61,7 +61,7 @@ fn record(m: &mut Maker, out: &mut Block, _depth: u32) {
     put(out, &format!("int {one} = (int){name}.a;\nint {two} = (int){name}.{third};"), []);
     // Conversions to a narrow unsigned member may turn -99 into 157.
     for v in [one, two] {
-        m.keep_int(&v, Range::new(-255, 255));
+        m.keep_int(&v, ValueRange::new(-255, 255));
     }
 }
 
@@ -89,10 +89,10 @@ fn list(m: &mut Maker, out: &mut Block, depth: u32) {
 /// A loop over two arrays that do not overlap: vectorised or unrolled.
 fn vector(m: &mut Maker, out: &mut Block, _depth: u32) {
     let (ty, scalar) = *m.dice.pick(&[
-        ("int", Some(Scalar::I32)),
-        ("unsigned", Some(Scalar::U32)),
-        ("short", Some(Scalar::I16)),
-        ("unsigned char", Some(Scalar::U8)),
+        ("int", Some(ScalarType::I32)),
+        ("unsigned", Some(ScalarType::U32)),
+        ("short", Some(ScalarType::I16)),
+        ("unsigned char", Some(ScalarType::U8)),
         ("float", None),
         ("double", None),
     ]);
@@ -167,9 +167,9 @@ fn bytes(m: &mut Maker, out: &mut Block, _depth: u32) {
     put(out, &format!("int {order} = memcmp({to}, {from}, {});", m.number(2, 8)), []);
     // Only its sign is defined.
     put(out, &format!("{order} = ({order} > 0) - ({order} < 0);"), []);
-    m.keep_int(&order, Range::new(-1, 1));
-    bring_array(m, &from, Scalar::U8, 8);
-    bring_array(m, &to, Scalar::U8, 8);
+    m.keep_int(&order, ValueRange::new(-1, 1));
+    bring_array(m, &from, ScalarType::U8, 8);
+    bring_array(m, &to, ScalarType::U8, 8);
     if m.dice.chance(50) {
         let whole = m.fresh("v");
         put(out, &format!("unsigned {whole};\nmemcpy(&{whole}, {to} + {}, sizeof {whole});", m.dice.below(4)), []);
@@ -187,7 +187,7 @@ fn text(m: &mut Maker, out: &mut Block, depth: u32) {
     let value = m.int(0, 25, 1);
     put(out, &format!("{buffer}[{}] = (char)('a' + {value});", m.number(0, 12)), []);
     put(out, &format!("int {length} = (int)strlen({buffer});"), []);
-    m.keep_int(&length, Range::new(0, 15));
+    m.keep_int(&length, ValueRange::new(0, 15));
     put(out, &format!("unsigned {hash} = 5381u;"), []);
     m.bring_word(&hash);
     let block = m.inner(1, depth, 13);
@@ -213,9 +213,9 @@ fn pun(m: &mut Maker, out: &mut Block, _depth: u32) {
         put(out, &format!("{name} = {function}({name}, {by});"), []);
     }
     let (half, byte) = (m.dice.below(2), m.dice.below(4));
-    m.bring(format!("{name}.half[{half}]"), Scalar::U16, Scalar::U16.range(), Mutability::Free);
-    m.bring(format!("{name}.byte[{byte}]"), Scalar::U8, Scalar::U8.range(), Mutability::Free);
-    m.bring(format!("{name}.word"), Scalar::U32, Scalar::U32.range(), Mutability::Free);
+    m.bring(format!("{name}.half[{half}]"), ScalarType::U16, ScalarType::U16.range(), Mutability::Free);
+    m.bring(format!("{name}.byte[{byte}]"), ScalarType::U8, ScalarType::U8.range(), Mutability::Free);
+    m.bring(format!("{name}.word"), ScalarType::U32, ScalarType::U32.range(), Mutability::Free);
 }
 
 /// An array whose length is known when it is reached.
@@ -223,13 +223,13 @@ fn variable_length(m: &mut Maker, out: &mut Block, depth: u32) {
     let (count, array, at, sum) = (m.fresh("v"), m.fresh("vla"), m.fresh("i"), m.fresh("v"));
     let length = m.int(1, 8, 1);
     put(out, &format!("int {count} = {length};\nunsigned {array}[{count}];\nunsigned {sum} = 1u;"), []);
-    m.bring(count.clone(), Scalar::I32, Range::new(1, 8), Mutability::Fixed);
+    m.bring(count.clone(), ScalarType::I32, ValueRange::new(1, 8), Mutability::Fixed);
     m.bring_word(&sum);
     let value = m.word(1);
     put(out, &format!("for (int {at} = 0; {at} < {count}; {at}++) {{\n{array}[{at}] = {value} + {at};\n}}"), []);
     let block = m.inner(1, depth, 8);
     put(out, &format!("for (int {at} = {count} - 1; {at} >= 0; {at}--) {{\n{sum} = {sum} * 3u + {array}[{at}];\n@\n}}"), [block]);
-    m.bring(format!("{array}[0]"), Scalar::U32, Scalar::U32.range(), Mutability::Free);
+    m.bring(format!("{array}[0]"), ScalarType::U32, ScalarType::U32.range(), Mutability::Free);
 }
 
 /// Objects without a name, by value and by address.
@@ -242,8 +242,8 @@ fn compound_literal(m: &mut Maker, out: &mut Block, _depth: u32) {
     );
     let (x, y) = (m.int(-999, 999, 1), m.int(0, 255, 1));
     put(out, &format!("struct {ty} *{pointer} = &(struct {ty}){{ .x = {x}, .y = {y} }};"), []);
-    m.bring(format!("{pointer}->x"), Scalar::I32, Range::new(-999, 999), Mutability::Free);
-    m.bring(format!("{pointer}->y"), Scalar::U8, Scalar::U8.range(), Mutability::Free);
+    m.bring(format!("{pointer}->x"), ScalarType::I32, ValueRange::new(-999, 999), Mutability::Free);
+    m.bring(format!("{pointer}->y"), ScalarType::U8, ScalarType::U8.range(), Mutability::Free);
     let (a, b, c) = (m.word(1), m.word(1), m.word(0));
     let other = m.int(-999, 999, 1);
     let by = if m.dice.chance(50) { format!("*{pointer}") } else { format!("(struct {ty}){{ {other}, 7 }}") };

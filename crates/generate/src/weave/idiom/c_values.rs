@@ -3,7 +3,7 @@
 
 use super::real::reals;
 use super::{Idiom, idiom};
-use crate::weave::model::{Block, Range, Scalar};
+use crate::weave::model::{Block, ScalarType, ValueRange};
 use crate::weave::native::{Tongue, put};
 use crate::weave::scope::{Maker, Mutability};
 
@@ -33,10 +33,10 @@ fn bit_fields(m: &mut Maker, out: &mut Block, _depth: u32) {
         if width > 1 && m.dice.chance(40) {
             fields += &format!("int {field} : {width};\n");
             let half = 1i64 << (width - 1);
-            brought.push((format!("{name}.{field}"), Scalar::I16, Range::new(-half, half - 1)));
+            brought.push((format!("{name}.{field}"), ScalarType::I16, ValueRange::new(-half, half - 1)));
         } else {
             fields += &format!("unsigned {field} : {width};\n");
-            brought.push((format!("{name}.{field}"), Scalar::U16, Range::new(0, (1 << width) - 1)));
+            brought.push((format!("{name}.{field}"), ScalarType::U16, ValueRange::new(0, (1 << width) - 1)));
         }
         if m.dice.chance(20) {
             fields += "unsigned : 0;\n";
@@ -90,7 +90,7 @@ fn truth(m: &mut Maker, out: &mut Block, depth: u32) {
     let ty = if m.tongue == Some(Tongue::Cxx) { "bool" } else { "_Bool" };
     let (a, b) = (m.test(2), m.test(1));
     put(out, &format!("{ty} {name} = {a} {} {b};", m.dice.pick(&["&&", "||", "!=", "^"])), []);
-    m.bring(name.clone(), Scalar::U8, Range::new(0, 1), Mutability::Free);
+    m.bring(name.clone(), ScalarType::U8, ValueRange::new(0, 1), Mutability::Free);
     let block = m.inner(1, depth, 1);
     put(out, &format!("if ({}{name}) {{\n@\n}}", if m.dice.chance(50) { "!" } else { "" }), [block]);
 }
@@ -127,7 +127,7 @@ fn volatile_local(m: &mut Maker, out: &mut Block, depth: u32) {
     let block = m.inner(1, depth, 1);
     put(out, &format!("if ({name} > {}) {{\n@\n}}", m.number(-99, 99)), [block]);
     put(out, &format!("int {copy} = {name};"), []);
-    m.keep_int(&copy, Range::new(-999, 999));
+    m.keep_int(&copy, ValueRange::new(-999, 999));
     let again = m.int(-999, 999, 1);
     put(out, &format!("{name} = {again};"), []);
 }
@@ -135,8 +135,12 @@ fn volatile_local(m: &mut Maker, out: &mut Block, depth: u32) {
 /// Arithmetic that says whether it overflowed.
 fn checked(m: &mut Maker, out: &mut Block, depth: u32) {
     let (name, left, right) = (m.fresh("v"), m.value_text(), m.value_text());
-    let (ty, scalar) =
-        *m.dice.pick(&[("int", Scalar::I32), ("short", Scalar::I16), ("unsigned char", Scalar::U8), ("unsigned", Scalar::U32)]);
+    let (ty, scalar) = *m.dice.pick(&[
+        ("int", ScalarType::I32),
+        ("short", ScalarType::I16),
+        ("unsigned char", ScalarType::U8),
+        ("unsigned", ScalarType::U32),
+    ]);
     let operation = *m.dice.pick(&["add", "sub", "mul"]);
     let block = m.inner(1, depth, 1);
     let text = format!("{ty} {name};\nif (__builtin_{operation}_overflow({left}, {right}, &{name})) {{\n@\n}}");
@@ -155,7 +159,7 @@ fn saturate(m: &mut Maker, out: &mut Block, _depth: u32) {
     } else {
         put(out, &format!("if ({name} < {low}) {{\n{name} = {low};\n}} else if ({name} > {high}) {{\n{name} = {high};\n}}"), []);
     }
-    m.keep_int(&name, Range::new(low, high));
+    m.keep_int(&name, ValueRange::new(low, high));
 }
 
 /// An enumeration and a switch over it whose cases fall through.
@@ -166,7 +170,7 @@ fn enumeration(m: &mut Maker, out: &mut Block, depth: u32) {
     m.item(&format!("enum {ty} {{\n{} = -1,\n{},\n{},\n{}\n}};", names[0], names[1], names[2], names[3]), []);
     let value = m.int(0, 3, 2);
     put(out, &format!("enum {ty} {name} = (enum {ty})({value} - 1);"), []);
-    m.bring(name.clone(), Scalar::I32, Range::new(-1, 2), Mutability::Fixed);
+    m.bring(name.clone(), ScalarType::I32, ValueRange::new(-1, 2), Mutability::Fixed);
     let start = m.word(1);
     put(out, &format!("unsigned {sum} = {start};"), []);
     m.bring_word(&sum);

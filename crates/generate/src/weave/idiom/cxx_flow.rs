@@ -1,7 +1,7 @@
 //! Control flow of C++: lambdas, exceptions, loops over ranges, `constexpr`, scoped enumerations.
 
 use super::{ANY, Idiom, SMALL, idiom};
-use crate::weave::model::{Block, Scalar};
+use crate::weave::model::{Block, ScalarType};
 use crate::weave::native::put;
 use crate::weave::scope::{Maker, Mutability};
 
@@ -25,7 +25,7 @@ fn lambda(m: &mut Maker, out: &mut Block, depth: u32) {
         // By reference: the lambda writes to what is outside.
         0 => {
             m.bring_word(&kept);
-            let block = m.sealed(2, depth, 2, &[(&p, Scalar::U32, ANY)]);
+            let block = m.sealed(2, depth, 2, &[(&p, ScalarType::U32, ANY)]);
             put(out, &format!("auto {function} = [&](unsigned {p}) {{\n@\n{kept} += {p};\nreturn {kept} >> 1;\n}};"), [block]);
         }
         // By value, and with a state of its own.
@@ -64,7 +64,7 @@ fn callback(m: &mut Maker, out: &mut Block, depth: u32) {
         [],
     );
     let trips = m.number(2, 6);
-    let block = m.sealed(1, depth, trips as u64, &[(&i, Scalar::I32, SMALL)]);
+    let block = m.sealed(1, depth, trips as u64, &[(&i, ScalarType::I32, SMALL)]);
     let value = m.word(1);
     put(out, &format!("unsigned {result} = {function}({trips}, [&](int {i}) {{\n@\nreturn {value} + (unsigned){i};\n}});"), [block]);
     m.bring_word(&result);
@@ -74,7 +74,7 @@ fn callback(m: &mut Maker, out: &mut Block, depth: u32) {
 fn thrown(m: &mut Maker, out: &mut Block, depth: u32) {
     let (ty, function, p, result) = (m.fresh("oops"), m.fresh("risky"), m.fresh("p"), m.fresh("v"));
     m.item(&format!("struct {ty} {{\nunsigned code;\n}};"), []);
-    let body = m.body(&[(&p, Scalar::I32, SMALL)], 1);
+    let body = m.body(&[(&p, ScalarType::I32, SMALL)], 1);
     let (low, high) = (m.number(-60, 0), m.number(1, 60));
     let attribute = *m.dice.pick(&["", "__attribute__((noinline)) "]);
     m.item(
@@ -186,5 +186,5 @@ fn defaults(m: &mut Maker, out: &mut Block, _depth: u32) {
     let (a, b) = (m.word(1), m.word(1));
     put(out, &format!("unsigned {result} = {space}::{function}({a});\n{result} -= {space}::{function}({b}, {result});"), []);
     m.bring_word(&result);
-    m.bring(format!("{space}::kept"), Scalar::U32, ANY, Mutability::Free);
+    m.bring(format!("{space}::kept"), ScalarType::U32, ANY, Mutability::Free);
 }

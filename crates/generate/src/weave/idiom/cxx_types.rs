@@ -2,7 +2,7 @@
 //! operators, copies and moves.
 
 use super::{ANY, Idiom, SMALL, idiom};
-use crate::weave::model::{Block, Range, Scalar};
+use crate::weave::model::{Block, ScalarType, ValueRange};
 use crate::weave::native::put;
 use crate::weave::scope::{Maker, Mutability};
 
@@ -40,7 +40,7 @@ fn scoped(m: &mut Maker, out: &mut Block, depth: u32) {
 /// References as parameters and as names of other objects.
 fn reference(m: &mut Maker, out: &mut Block, _depth: u32) {
     let (function, to, by, row) = (m.fresh("adjust"), m.fresh("p"), m.fresh("p"), m.fresh("p"));
-    let params = [(&to, Scalar::U32, ANY), (&by, Scalar::I32, SMALL)];
+    let params = [(&to, ScalarType::U32, ANY), (&by, ScalarType::I32, SMALL)];
     let body = m.body(&params, 1);
     let index = m.number(0, 3);
     m.item(
@@ -54,7 +54,7 @@ fn reference(m: &mut Maker, out: &mut Block, _depth: u32) {
     put(out, &format!("unsigned {value} = {start};\nunsigned &{other} = {value};\nshort {array}[4] = {{1, -2, 3, -4}};"), []);
     put(out, &format!("{function}({other}, {small}, {array});"), []);
     m.bring_word(&value);
-    m.bring(other, Scalar::U32, ANY, Mutability::Free);
+    m.bring(other, ScalarType::U32, ANY, Mutability::Free);
 }
 
 /// One function for several types and a number that is part of its name.
@@ -68,7 +68,8 @@ fn function_template(m: &mut Maker, out: &mut Block, _depth: u32) {
         [],
     );
     for _ in 0..=m.dice.below(2) {
-        let (ty, scalar) = *m.dice.pick(&[("unsigned", Scalar::U32), ("unsigned char", Scalar::U8), ("unsigned short", Scalar::U16)]);
+        let (ty, scalar) =
+            *m.dice.pick(&[("unsigned", ScalarType::U32), ("unsigned char", ScalarType::U8), ("unsigned short", ScalarType::U16)]);
         let result = m.fresh("v");
         let (a, b, times) = (m.word(1), m.word(1), m.number(1, 4));
         put(out, &format!("{ty} {result} = {function}<{ty}, {times}>(({ty}){a}, ({ty}){b});"), []);
@@ -79,7 +80,7 @@ fn function_template(m: &mut Maker, out: &mut Block, _depth: u32) {
 /// A class for several types, with one of them special.
 fn class_template(m: &mut Maker, out: &mut Block, _depth: u32) {
     let (ty, p) = (m.fresh("holder"), m.fresh("p"));
-    let value = m.word_of(&[(&p, Scalar::U32, ANY)], 2);
+    let value = m.word_of(&[(&p, ScalarType::U32, ANY)], 2);
     let scale = m.number(3, 20);
     m.item(
         &format!(
@@ -112,8 +113,8 @@ fn pack(m: &mut Maker, out: &mut Block, _depth: u32) {
 fn virtual_call(m: &mut Maker, out: &mut Block, _depth: u32) {
     let (base, side, one, two) = (m.fresh("shape"), m.fresh("side"), m.fresh("one"), m.fresh("two"));
     let (p, q) = (m.fresh("p"), m.fresh("p"));
-    let body = m.body(&[(&p, Scalar::U32, ANY)], 1);
-    let (first, second) = (m.word_of(&[(&p, Scalar::U32, ANY)], 2), m.word_of(&[(&q, Scalar::U32, ANY)], 2));
+    let body = m.body(&[(&p, ScalarType::U32, ANY)], 1);
+    let (first, second) = (m.word_of(&[(&p, ScalarType::U32, ANY)], 2), m.word_of(&[(&q, ScalarType::U32, ANY)], 2));
     m.item(&format!("struct {base} {{\nunsigned seed = 3u;\nvirtual unsigned area(unsigned) const = 0;\n}};"), []);
     m.item(&format!("struct {side} {{\nunsigned edge = 5u;\nvirtual unsigned size() const {{\nreturn edge;\n}}\n}};"), []);
     m.item(
@@ -133,7 +134,7 @@ fn virtual_call(m: &mut Maker, out: &mut Block, _depth: u32) {
     let by = m.word(1);
     put(out, &format!("unsigned {result} = {pointer}->area({by});"), []);
     m.bring_word(&result);
-    m.bring(format!("{a}.seed"), Scalar::U32, ANY, Mutability::Free);
+    m.bring(format!("{a}.seed"), ScalarType::U32, ANY, Mutability::Free);
 }
 
 /// Arithmetic of a class of its own.
@@ -151,8 +152,8 @@ fn operators(m: &mut Maker, out: &mut Block, _depth: u32) {
     put(out, &format!("{ty} {a} = {{{x}, {y}}};\n{ty} {b} = {{{z}, {k}u}};\n{ty} {c} = {a} + {b};\n{c} *= {k}u;"), []);
     put(out, &format!("if ({c}) {{\n{a} = {c} + {a};\n}}"), []);
     for object in [a, c] {
-        m.bring(format!("{object}.x"), Scalar::U32, ANY, Mutability::Free);
-        m.bring(format!("{object}.y"), Scalar::U32, ANY, Mutability::Free);
+        m.bring(format!("{object}.x"), ScalarType::U32, ANY, Mutability::Free);
+        m.bring(format!("{object}.y"), ScalarType::U32, ANY, Mutability::Free);
     }
 }
 
@@ -178,7 +179,7 @@ fn copies(m: &mut Maker, out: &mut Block, _depth: u32) {
         [],
     );
     m.bring_word(&result);
-    m.bring(format!("{object}.id"), Scalar::U32, ANY, Mutability::Free);
+    m.bring(format!("{object}.id"), ScalarType::U32, ANY, Mutability::Free);
 }
 
 /// Objects made by `new`, with a virtual destructor.
@@ -213,7 +214,7 @@ fn bound(m: &mut Maker, out: &mut Block, depth: u32) {
     let value = m.word(2);
     put(out, &format!("auto [{a}, {b}] = {function}({value});\nunsigned {one} = {a} * 3u;\nint {two} = {b} - 9;"), []);
     m.bring_word(&one);
-    m.keep_int(&two, Range::new(-9, 118));
+    m.keep_int(&two, ValueRange::new(-9, 118));
     let (init, from, limit) = (m.fresh("v"), m.word(1), m.number(1, 999));
     let block = m.inner(1, depth, 1);
     put(out, &format!("if (unsigned {init} = {from} % 1000u; {init} > {limit}u) {{\n{one} -= {init};\n@\n}}"), [block]);

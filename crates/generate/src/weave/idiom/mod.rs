@@ -13,13 +13,13 @@ mod real;
 mod rust_flow;
 mod rust_types;
 
-use super::model::{Block, Range};
+use super::model::{Block, ValueRange};
 use super::native::Tongue;
 use super::scope::Maker;
 
 /// What parameters of words and of small integers hold.
-const ANY: Range = Range::new(0, u32::MAX as i64);
-const SMALL: Range = Range::new(-99, 99);
+const ANY: ValueRange = ValueRange::new(0, u32::MAX as i64);
+const SMALL: ValueRange = ValueRange::new(-99, 99);
 
 /// One feature of a language, ready to be written.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 //! of operations gives the same. There is no division, no infinity and no negative zero (factors are
 //! positive).
 
-use crate::weave::model::{Block, Name, Range};
+use crate::weave::model::{Block, Name, ValueRange};
 use crate::weave::native::{Tongue, put};
 use crate::weave::scope::Maker;
 
@@ -63,7 +63,7 @@ pub fn reals(m: &mut Maker, out: &mut Block, depth: u32) {
     };
     put(out, &text, []);
     let bound = if wide { 4095 } else { mag };
-    m.keep_int(&whole, Range::new(-bound, bound));
+    m.keep_int(&whole, ValueRange::new(-bound, bound));
 }
 
 fn constant(ty: &RealType, digits: &str) -> String {

@@ -2,7 +2,7 @@
 //! that give a value.
 
 use super::{ANY, Idiom, SMALL, idiom};
-use crate::weave::model::{Block, Range, Scalar};
+use crate::weave::model::{Block, ScalarType, ValueRange};
 use crate::weave::native::put;
 use crate::weave::scope::{Maker, Mutability};
 
@@ -32,7 +32,7 @@ fn closure(m: &mut Maker, out: &mut Block, depth: u32) {
     let by_reference = m.dice.chance(50);
     if by_reference {
         m.bring_word(&kept);
-        let block = m.sealed(2, depth, 2, &[(&p, Scalar::U32, ANY)]);
+        let block = m.sealed(2, depth, 2, &[(&p, ScalarType::U32, ANY)]);
         put(
             out,
             &format!("let mut {function} = |mut {p}: u32| -> u32 {{\n@\n{kept} = {kept}.wrapping_add({p});\n{kept} >> 1\n}};"),
@@ -138,7 +138,7 @@ fn slices(m: &mut Maker, out: &mut Block, _depth: u32) {
 /// Errors that are passed on by `?`.
 fn question_mark(m: &mut Maker, out: &mut Block, depth: u32) {
     let (inner, outer, p, result) = (m.fresh("parse"), m.fresh("both"), m.fresh("p"), m.fresh("v"));
-    let body = m.body(&[(&p, Scalar::I32, SMALL)], 1);
+    let body = m.body(&[(&p, ScalarType::I32, SMALL)], 1);
     let (low, high) = (m.number(-60, 0), m.number(1, 60));
     m.item(
         &format!("unsafe fn {inner}(mut {p}: i32) -> Result<u32, i16> {{\nif {p} > {high} {{\nreturn Err({p} as i16);\n}}\nlet given = {p};\n@\nif given < {low} {{\nErr(-1)\n}} else {{\nOk(given as u32)\n}}\n}}"),
@@ -175,7 +175,7 @@ fn checked(m: &mut Maker, out: &mut Block, _depth: u32) {
     put(out, &format!("let (mut {low}, {flag}) = ({word}).{wrapped}({other});\nif {flag} {{\n{low} = {low}.saturating_sub(99);\n}}"), []);
     m.bring_word(&low);
     put(out, &format!("{name} = {name} / 8 + 12345;"), []);
-    m.keep_int(&name, Range::new(i64::from(i32::MIN) / 8 + 12345, i64::from(i32::MAX) / 8 + 12345));
+    m.keep_int(&name, ValueRange::new(i64::from(i32::MIN) / 8 + 12345, i64::from(i32::MAX) / 8 + 12345));
 }
 
 /// A loop that ends with a value, and another that leaves both.
@@ -183,7 +183,7 @@ fn loop_value(m: &mut Maker, out: &mut Block, depth: u32) {
     let (count, result, word) = (m.fresh("n"), m.fresh("v"), m.word(1));
     let trips = m.number(3, 7);
     put(out, &format!("let mut {count}: u32 = 0;"), []);
-    m.bring(count.clone(), Scalar::U32, Range::new(0, trips), Mutability::Fixed);
+    m.bring(count.clone(), ScalarType::U32, ValueRange::new(0, trips), Mutability::Fixed);
     let block = m.inner(1, depth, trips as u64);
     put(
         out,
@@ -222,7 +222,7 @@ fn inline_chain(m: &mut Maker, out: &mut Block, _depth: u32) {
     let mut inner: Option<std::rc::Rc<str>> = None;
     for _ in 0..m.number(2, 4) {
         let (function, p, q, local) = (m.fresh("deep"), m.fresh("p"), m.fresh("p"), m.fresh("v"));
-        let params = [(&p, Scalar::U32, ANY), (&q, Scalar::I32, SMALL)];
+        let params = [(&p, ScalarType::U32, ANY), (&q, ScalarType::I32, SMALL)];
         let body = m.body(&params, 1);
         let value = m.word_of(&params, 2);
         let attribute = *m.dice.pick(&["#[inline(always)]", "#[inline(always)]", "#[inline]", ""]);

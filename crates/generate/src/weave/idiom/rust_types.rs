@@ -2,7 +2,7 @@
 
 use super::real::reals;
 use super::{ANY, Idiom, SMALL, idiom};
-use crate::weave::model::{Block, Range, Scalar};
+use crate::weave::model::{Block, ScalarType, ValueRange};
 use crate::weave::native::put;
 use crate::weave::scope::{Maker, Mutability};
 
@@ -23,8 +23,8 @@ pub const ALL: &[Idiom] = &[
 fn traits(m: &mut Maker, out: &mut Block, _depth: u32) {
     let (base, one, two, function) = (m.fresh("Area"), m.fresh("One"), m.fresh("Two"), m.fresh("by_type"));
     let (p, q) = (m.fresh("p"), m.fresh("p"));
-    let body = m.body(&[(&p, Scalar::U32, ANY)], 1);
-    let (first, second) = (m.word_of(&[(&p, Scalar::U32, ANY)], 2), m.word_of(&[(&q, Scalar::U32, ANY)], 2));
+    let body = m.body(&[(&p, ScalarType::U32, ANY)], 1);
+    let (first, second) = (m.word_of(&[(&p, ScalarType::U32, ANY)], 2), m.word_of(&[(&q, ScalarType::U32, ANY)], 2));
     let scale = m.number(2, 30);
     m.item(
         &format!("trait {base} {{\nconst SCALE: u32;\nunsafe fn area(&self, p: u32) -> u32;\nunsafe fn twice(&self, p: u32) -> u32 {{\nlet once = self.area(p);\nself.area(once).wrapping_mul(Self::SCALE)\n}}\n}}"),
@@ -45,8 +45,8 @@ fn traits(m: &mut Maker, out: &mut Block, _depth: u32) {
     put(out, &format!("let mut {x}: u32 = {function}(&{a}, {by});\nlet mut {y}: u32 = {function}(&{b}, {x});"), []);
     m.bring_word(&x);
     m.bring_word(&y);
-    m.bring(format!("{a}.side"), Scalar::U32, ANY, Mutability::Free);
-    m.bring(format!("{b}.1"), Scalar::I16, Scalar::I16.range(), Mutability::Free);
+    m.bring(format!("{a}.side"), ScalarType::U32, ANY, Mutability::Free);
+    m.bring(format!("{b}.1"), ScalarType::I16, ScalarType::I16.range(), Mutability::Free);
 }
 
 /// A function for arrays of any length.
@@ -79,11 +79,11 @@ fn enum_with_data(m: &mut Maker, out: &mut Block, depth: u32) {
     m.bring_word(&sum);
     let (n, at) = (m.fresh("n"), m.fresh("n"));
     let first = m.scoped(|m| {
-        m.bring(n.clone(), Scalar::U32, ANY, Mutability::Fixed);
+        m.bring(n.clone(), ScalarType::U32, ANY, Mutability::Fixed);
         m.inner(1, depth, 1)
     });
     let second = m.scoped(|m| {
-        m.bring(at.clone(), Scalar::I32, SMALL, Mutability::Fixed);
+        m.bring(at.clone(), ScalarType::I32, SMALL, Mutability::Fixed);
         m.inner(1, depth, 1)
     });
     let limit = m.number(0, 90);
@@ -108,7 +108,7 @@ fn drop_glue(m: &mut Maker, out: &mut Block, depth: u32) {
         [],
     );
     let block = m.scoped(|m| {
-        m.bring(format!("{object}.0"), Scalar::U32, ANY, Mutability::Free);
+        m.bring(format!("{object}.0"), ScalarType::U32, ANY, Mutability::Free);
         m.inner(2, depth, 1)
     });
     let moved = if m.dice.chance(50) { format!("let moved = {object};\ndrop(moved);") } else { format!("{object}.0 ^= 5;") };
@@ -148,7 +148,7 @@ fn vector(m: &mut Maker, out: &mut Block, depth: u32) {
     );
     m.bring_word(&sum);
     let block = m.scoped(|m| {
-        m.bring(item.clone(), Scalar::U32, ANY, Mutability::Fixed);
+        m.bring(item.clone(), ScalarType::U32, ANY, Mutability::Fixed);
         m.inner(1, depth, count as u64)
     });
     if m.dice.chance(50) {
@@ -159,7 +159,7 @@ fn vector(m: &mut Maker, out: &mut Block, depth: u32) {
         );
     } else {
         put(out, &format!("for &{item} in &{vector} {{\n{sum} = {sum}.rotate_left(3) ^ {item};\n@\n}}"), [block]);
-        m.bring(format!("{vector}[0]"), Scalar::U32, ANY, Mutability::Free);
+        m.bring(format!("{vector}[0]"), ScalarType::U32, ANY, Mutability::Free);
     }
 }
 
@@ -178,7 +178,7 @@ fn string(m: &mut Maker, out: &mut Block, depth: u32) {
     put(out, &format!("let mut {hash}: u32 = 5381;"), []);
     m.bring_word(&hash);
     let block = m.scoped(|m| {
-        m.bring(byte.clone(), Scalar::U8, Scalar::U8.range(), Mutability::Fixed);
+        m.bring(byte.clone(), ScalarType::U8, ScalarType::U8.range(), Mutability::Fixed);
         m.inner(1, depth, 8)
     });
     put(out, &format!("for {byte} in {text}.bytes() {{\n{hash} = {hash}.wrapping_mul(33).wrapping_add({byte} as u32);\n@\n}}"), [block]);
@@ -206,7 +206,7 @@ fn wide_integer(m: &mut Maker, out: &mut Block, _depth: u32) {
 /// Several values at once, into a function and out of it.
 fn tuple(m: &mut Maker, out: &mut Block, _depth: u32) {
     let (function, p) = (m.fresh("split"), m.fresh("p"));
-    let body = m.body(&[(&p, Scalar::U32, ANY)], 1);
+    let body = m.body(&[(&p, ScalarType::U32, ANY)], 1);
     m.item(
         &format!("unsafe fn {function}(mut {p}: u32, of: (i32, u8)) -> (u32, i32) {{\n@\nlet (a, b) = of;\n({p} ^ b as u32, a / 2)\n}}"),
         [body],
@@ -214,5 +214,5 @@ fn tuple(m: &mut Maker, out: &mut Block, _depth: u32) {
     let (a, b, word, small, byte) = (m.fresh("v"), m.fresh("v"), m.word(1), m.int(-99, 99, 1), m.int(0, 255, 1));
     put(out, &format!("let (mut {a}, mut {b}) = {function}({word}, ({small}, ({byte}) as u8));"), []);
     m.bring_word(&a);
-    m.keep_int(&b, Range::new(-50, 50));
+    m.keep_int(&b, ValueRange::new(-50, 50));
 }
