@@ -14,6 +14,14 @@ pub const OBJECT_BASE: u64 = 0x1000_0000;
 /// The table of addresses that an object's code goes through; the linker would make it.
 const GOT: &str = ".got of the object";
 
+/// A place for the next part of an object: `far` moves past it, by more or less.
+fn further(far: &mut u64, number: u64, size: u64) -> u64 {
+    let gap = 0x10_0000 + 0x1_0000 * (number * number % 13);
+    let start = far.next_multiple_of(0x1_0000).saturating_add(gap);
+    *far = start.saturating_add(size);
+    start
+}
+
 /// True for a relocation whose place holds the distance to a slot with the symbol's address.
 fn through_table(relocation: &object::Relocation) -> bool {
     relocation.kind() == object::RelocationKind::GotRelative
@@ -59,6 +67,23 @@ pub enum ImageKind {
     Relocatable,
 }
 
+/// Where the parts of a relocatable object are taken to be. Code is at the same addresses in both placements, so that they have the same
+/// program counters; everything else is elsewhere, at other distances. What holds in both does not come from where it was put.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// One after the other.
+    #[default]
+    First,
+    /// Further up, with uneven gaps.
+    Second,
+}
+
+/// Where the second placement of an object begins.
+const SECOND_BASE: u64 = 0x3000_0000;
+
+/// How far past the ends of its section or symbol an address in an object may lie and still be told to be of it: half of the gaps.
+pub const MARGIN: u64 = 0x4000;
+
 /// A section with its place.
 #[derive(Clone, Debug)]
 pub struct Section {
@@ -78,6 +103,8 @@ pub struct Section {
     pub code: bool,
     /// Whether the program may write to it.
     pub writable: bool,
+    /// Whether the linker may join equal contents, so that distances inside it are not kept.
+    pub merged: bool,
 }
 
 impl Section {
@@ -115,8 +142,15 @@ pub struct Image {
     pub symbols: Vec<Symbol>,
     /// Names of outside functions by the GOT slot that holds them or, in objects, by their stand-in.
     pub outside: BTreeMap<u64, String>,
-    /// Slots that the dynamic linker fills with an address inside the file: slot and link-time target.
+    /// Slots that the dynamic linker fills with an address inside the file: slot and link-time target. In objects, the slots that
+    /// the linker makes.
     pub inside: Vec<(u64, u64)>,
+    /// Thread-local objects: name, place in the block of their thread, size.
+    pub threads: Vec<(String, u64, u64)>,
+    /// Bytes of an object's loaded sections that depend on where its parts are: address and how many.
+    pub patched: Vec<(u64, u64)>,
+    /// Why the addresses in an object do not say what they belong to.
+    pub vague: Option<String>,
 }
 
 impl Image {
@@ -126,8 +160,18 @@ impl Image {
         Self::parse(path, bytes)
     }
 
+    /// The same file with its parts elsewhere, if it is a relocatable object.
+    pub fn elsewhere(&self) -> Option<Self> {
+        let relocatable = self.kind == ImageKind::Relocatable;
+        relocatable.then(|| Self::parse_placed(&self.path, self.bytes.clone(), Placement::Second).ok()).flatten()
+    }
+
     /// Reads a file that is in memory already.
     pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Self, ImageError> {
+        Self::parse_placed(path, bytes, Placement::First)
+    }
+
+    fn parse_placed(path: &Path, bytes: Vec<u8>, placement: Placement) -> Result<Self, ImageError> {
         let not_elf = |reason: String| ImageError::NotElf { path: path.to_owned(), reason };
         let unsuitable = |reason: &str| ImageError::Unsuitable { path: path.to_owned(), reason: reason.to_owned() };
         let file = ElfFile64::<Endianness>::parse(&*bytes).map_err(|e| not_elf(e.to_string()))?;
@@ -151,6 +195,7 @@ impl Image {
             return Err(unsuitable("has no DWARF (stripped, or built without -g); build it with -g"));
         }
         let mut next = OBJECT_BASE;
+        let mut far = SECOND_BASE;
         let mut sections = Vec::new();
         for section in file.sections() {
             let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
@@ -166,6 +211,9 @@ impl Image {
                 let start = next.checked_next_multiple_of(section.align().max(0x1_0000));
                 let end = start.zip(room).and_then(|(start, room)| start.checked_add(room));
                 (address, next) = start.zip(end).ok_or_else(|| unsuitable("a section of it is larger than memory; it is damaged"))?;
+                if placement == Placement::Second && sh_flags.0 & object::elf::SHF_EXECINSTR.0 == 0 {
+                    address = further(&mut far, section.index().0 as u64, section.size().max(section.align()));
+                }
             }
             // Whatever reads the image may add a size to an address.
             if address.checked_add(section.size()).is_none() {
@@ -180,6 +228,7 @@ impl Image {
                 loaded,
                 code: sh_flags.0 & object::elf::SHF_EXECINSTR.0 != 0,
                 writable: sh_flags.0 & object::elf::SHF_WRITE.0 != 0,
+                merged: sh_flags.0 & object::elf::SHF_MERGE.0 != 0,
             });
         }
         let place: BTreeMap<usize, u64> = sections.iter().map(|s| (s.index, s.address)).collect();
@@ -187,6 +236,13 @@ impl Image {
         let mut inside = Vec::new();
         let mut externs: BTreeMap<String, u64> = BTreeMap::new();
         let mut symbols = Vec::new();
+        let mut threads: Vec<(String, u64, u64)> = file
+            .symbols()
+            .filter(|s| s.kind() == SymbolKind::Tls && !s.is_undefined())
+            .map(|s| (s.name().unwrap_or("").to_owned(), s.address(), s.size()))
+            .collect();
+        threads.sort_unstable();
+        let (mut patched, mut vague) = (Vec::new(), None);
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
             let Ok(name) = symbol.name() else { continue };
             if !matches!(symbol.kind(), SymbolKind::Data | SymbolKind::Text | SymbolKind::Unknown) || name.is_empty() {
@@ -207,7 +263,7 @@ impl Image {
             // Slots that the linker would fill with addresses, by what they hold.
             let mut slots: BTreeMap<u64, u64> = BTreeMap::new();
             next = next.checked_next_multiple_of(0x1_0000).unwrap_or(0).wrapping_add(0x10_0000);
-            let table = next;
+            let table = if placement == Placement::Second { further(&mut far, 0, 0x10_0000) } else { next };
             for section in file.sections() {
                 for (offset, relocation) in section.relocations() {
                     let RelocationTarget::Symbol(index) = relocation.target() else { continue };
@@ -217,6 +273,9 @@ impl Image {
                         None => {
                             let name = symbol.name().unwrap_or("").to_owned();
                             let at = *externs.entry(name.clone()).or_insert_with(|| {
+                                if placement == Placement::Second {
+                                    return further(&mut far, index.0 as u64, 0x10_0000);
+                                }
                                 next = next.checked_next_multiple_of(0x1_0000).unwrap_or(0).wrapping_add(0x10_0000);
                                 next
                             });
@@ -224,6 +283,25 @@ impl Image {
                             at
                         }
                     };
+                    let loaded = sections.iter().find(|s| s.index == section.index().0).filter(|s| s.loaded);
+                    if let Some(own) = loaded {
+                        patched.push((own.address.wrapping_add(offset), u64::from(relocation.size()).div_ceil(8)));
+                        let data = symbol.kind() == SymbolKind::Data || symbol.kind() == SymbolKind::Unknown;
+                        if through_table(&relocation) && data && symbol.section_index().is_some() {
+                            vague
+                                .get_or_insert_with(|| "its own objects are reached through a table that another file may fill".to_owned());
+                        }
+                        // What is past the gaps would pass for something of the next part.
+                        let end = symbol.section_index().and_then(|s| sections.iter().find(|x| x.index == s.0)).map(|s| s.address + s.size);
+                        let start = symbol.section_index().and_then(|s| place.get(&s.0).copied()).unwrap_or(value);
+                        let at = value.wrapping_add(relocation.addend() as u64);
+                        let slack = MARGIN - 0x100;
+                        let inside =
+                            at >= start.wrapping_sub(slack) && at < end.unwrap_or(value.saturating_add(0xe_0000)).saturating_add(slack);
+                        if !inside && !own.name.starts_with(".eh_frame") {
+                            vague.get_or_insert_with(|| "its code names places far from everything".to_owned());
+                        }
+                    }
                     let value = if through_table(&relocation) {
                         let free = table.wrapping_add(8 * slots.len() as u64);
                         *slots.entry(value).or_insert(free)
@@ -252,9 +330,18 @@ impl Image {
                     let at = (slot - table) as usize;
                     data[at..at + 8].copy_from_slice(&value.to_le_bytes());
                 }
-                let size = data.len() as u64;
-                let name = GOT.to_owned();
-                sections.push(Section { name, index: usize::MAX, address: table, data, size, loaded: true, code: false, writable: false });
+                inside.extend(slots.iter().map(|(value, slot)| (*slot, *value)));
+                sections.push(Section {
+                    name: GOT.to_owned(),
+                    index: usize::MAX,
+                    address: table,
+                    size: data.len() as u64,
+                    data,
+                    loaded: true,
+                    code: false,
+                    writable: false,
+                    merged: false,
+                });
             }
         } else if let Some(relocations) = file.dynamic_relocations() {
             for (offset, relocation) in relocations {
@@ -273,7 +360,7 @@ impl Image {
             }
         }
         drop(file);
-        Ok(Self { path: path.to_owned(), bytes, kind, sections, symbols, outside, inside })
+        Ok(Self { path: path.to_owned(), bytes, kind, sections, symbols, outside, inside, threads, patched, vague })
     }
 
     /// The section of a name.

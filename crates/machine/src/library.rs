@@ -42,6 +42,16 @@ pub fn ending(name: &str) -> LibraryEnding {
     }
 }
 
+/// Whether a function that stores nothing else may set `errno`. `free` is one: before glibc 2.33 it did.
+pub fn may_set_errno(name: &str) -> bool {
+    let plain = plain(name);
+    let classifies = plain.starts_with("is") && plain.len() > 4;
+    let compares = plain.starts_with("str") && plain != "strcoll";
+    !(classifies
+        || compares
+        || matches!(plain, "memcmp" | "bcmp" | "memchr" | "memrchr" | "abs" | "toupper" | "tolower" | "fabs" | "fabsf"))
+}
+
 /// What a call does, and how its arguments are passed where their number is fixed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {

@@ -14,7 +14,8 @@ pub mod frame;
 pub mod memory;
 
 use crate::algebra::{AccessFault, Bin, Float, Machine, Place, RSP};
-use crate::term::{Term, Terms};
+use crate::library;
+use crate::term::{BASE, Term, Terms};
 use call::{Argument, Call, Effect, Site};
 use frame::Frame;
 use memory::{Memory, Version};
@@ -56,6 +57,41 @@ pub enum Linkage {
     Movable,
     /// It does not: addresses are numbers.
     Fixed,
+    /// Every part of it is placed on its own: an object that is not linked.
+    Scattered,
+}
+
+/// A part of an object that is placed as a whole, in the address space that the object was given for the time being.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its first address.
+    pub low: u64,
+    /// One past its last address.
+    pub high: u64,
+    /// What tells it from all others.
+    pub name: String,
+    /// Whether only what begins at one address keeps together.
+    pub merged: bool,
+}
+
+/// Whether both builds have their thread-local objects at the same places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// They have, or there are none.
+    #[default]
+    Alike,
+    /// They may not.
+    Apart,
+}
+
+/// Whether the program knows where `errno` is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Errno {
+    /// Nothing in it asks for that.
+    #[default]
+    Unknown,
+    /// A pointer may point to it.
+    Visible,
 }
 
 /// What the machine of one build knows of its address space.
@@ -82,6 +118,14 @@ pub struct Layout {
     /// Where the build's own code and data lie, if it is linked to fixed addresses: what looks like one of these addresses in its code
     /// is one.
     pub own: Vec<(u64, u64)>,
+    /// The parts of both builds, if they are objects.
+    pub parts: Vec<Part>,
+    /// Slots that the linker makes, with the link-time addresses that they will hold.
+    pub slots: BTreeMap<u64, u64>,
+    /// Where thread-local objects are.
+    pub threads: Threads,
+    /// Whether pointers may point to `errno`.
+    pub errno: Errno,
 }
 
 /// A table of places in the function: 32-bit distances from the table, or 64-bit addresses.
@@ -135,7 +179,7 @@ impl Symbolic {
     /// canonical frame address.
     pub fn new(mut terms: Terms, side: &'static str, layout: Arc<Layout>, depth: i64) -> Self {
         let bias = match layout.linkage {
-            Linkage::Movable => terms.var(64, "bias"),
+            Linkage::Movable | Linkage::Scattered => terms.var(64, "bias"),
             Linkage::Fixed => terms.constant(64, 0),
         };
         let cfa = terms.var(64, &format!("cfa_{side}"));
@@ -193,14 +237,36 @@ impl Symbolic {
         if atoms.keys().any(|a| self.terms.is_framed(*a)) {
             return Where::Anywhere;
         }
-        let elsewhere = atoms.iter().any(|(a, k)| *k == 1 && (*a == self.bias || self.foreign.contains(a)));
+        let elsewhere = atoms.iter().any(|(a, k)| *k == 1 && (*a == self.bias || self.terms.is_base(*a) || self.foreign.contains(a)));
         let elsewhere = elsewhere || (self.layout.linkage == Linkage::Fixed && self.is_object(constant));
         if self.layout.exposure == Exposure::Exposed && !elsewhere && !atoms.is_empty() { Where::Anywhere } else { Where::Shared }
     }
 
-    /// Takes the load address out of a sum that has it once; false when what is left is no link-time address.
-    fn take_bias(&self, atoms: &mut BTreeMap<Term, u64>) -> bool {
-        self.layout.linkage == Linkage::Fixed || atoms.remove(&self.bias) == Some(1)
+    /// What the linker or the loader adds to an address of this build.
+    fn base(&mut self, address: u64) -> Term {
+        if self.layout.linkage != Linkage::Scattered {
+            return self.bias;
+        }
+        let part = self.layout.parts.iter().find(|p| address >= p.low && address < p.high);
+        match part.map(|p| if p.merged { format!("{BASE}{}_{address:x}", p.name) } else { format!("{BASE}{}", p.name) }) {
+            Some(name) => self.terms.var(64, &name),
+            None => self.terms.fresh(64),
+        }
+    }
+
+    /// Takes what the linker or the loader adds out of a sum that has it once; false when `constant` is no link-time address.
+    fn take_base(&mut self, atoms: &mut BTreeMap<Term, u64>, constant: u64) -> bool {
+        if self.layout.linkage == Linkage::Fixed {
+            return true;
+        }
+        let base = self.base(constant);
+        atoms.remove(&base) == Some(1)
+    }
+
+    /// The link-time address that a term is, wherever the linker puts it.
+    pub fn address_of(&mut self, t: Term) -> Option<u64> {
+        let (mut atoms, constant) = self.terms.linear(t);
+        (self.layout.linkage == Linkage::Scattered && self.take_base(&mut atoms, constant) && atoms.is_empty()).then_some(constant)
     }
 
     /// True for an address in something that has a name.
@@ -222,7 +288,7 @@ impl Symbolic {
     /// The bytes that an access at an address is split into.
     fn granule(&self, address: Term, bytes: u32) -> u32 {
         let (atoms, constant) = self.terms.linear(address);
-        let linked = self.layout.linkage == Linkage::Fixed || atoms.contains_key(&self.bias);
+        let linked = self.layout.linkage == Linkage::Fixed || atoms.keys().any(|a| *a == self.bias || self.terms.is_base(*a));
         let known = linked.then(|| self.layout.elements.iter().find(|e| constant >= e.0 && constant < e.1));
         let granule = known.flatten().map_or(self.layout.granule, |e| e.2).clamp(1, 8);
         if bytes > granule && bytes.is_multiple_of(granule) { granule } else { bytes.min(8) }
@@ -231,7 +297,7 @@ impl Symbolic {
     /// The table that a load reads an entry of, with the number of the entry.
     fn entry_of(&mut self, address: Term, bytes: u32) -> Option<(usize, Term)> {
         let (mut atoms, constant) = self.terms.linear(address);
-        self.take_bias(&mut atoms).then_some(())?;
+        self.take_base(&mut atoms, constant).then_some(())?;
         let (index, step) = atoms.pop_first()?;
         (atoms.is_empty() && step == u64::from(bytes)).then_some(())?;
         let all = self.layout.tables.iter();
@@ -242,7 +308,7 @@ impl Symbolic {
     /// other jump.
     pub fn cases(&mut self, target: Term) -> Option<Vec<(Term, u64)>> {
         let (mut atoms, constant) = self.terms.linear(target);
-        self.take_bias(&mut atoms).then_some(())?;
+        self.take_base(&mut atoms, constant).then_some(())?;
         let (entry, 1) = atoms.pop_first()? else { return None };
         atoms.is_empty().then_some(())?;
         let layout = Arc::clone(&self.layout);
@@ -282,11 +348,18 @@ impl Symbolic {
             return self.terms.fresh(bytes * 8);
         }
         let (mut atoms, constant) = self.terms.linear(address);
-        if self.take_bias(&mut atoms)
-            && atoms.is_empty()
-            && let Some(value) = self.constant_at(constant, bytes)
-        {
-            return self.terms.constant(bytes * 8, value);
+        let own =
+            self.layout.linkage == Linkage::Fixed || atoms.iter().any(|(a, k)| *k == 1 && (*a == self.bias || self.terms.is_base(*a)));
+        if self.memory.errno && self.layout.errno == Errno::Visible && !own {
+            return self.terms.fresh(bytes * 8);
+        }
+        if self.take_base(&mut atoms, constant) && atoms.is_empty() {
+            if let Some(target) = self.layout.slots.get(&constant).copied().filter(|_| bytes == 8) {
+                return self.link_address(target);
+            }
+            if let Some(value) = self.constant_at(constant, bytes) {
+                return self.terms.constant(bytes * 8, value);
+            }
         }
         let granule = self.granule(address, bytes);
         let mut value: Option<Term> = None;
@@ -315,7 +388,7 @@ impl Symbolic {
         let register = [7u8, 6, 2, 1, 8, 9].get(argument)?;
         let pointer = self.get(Place::Gpr(*register));
         let (mut atoms, address) = self.terms.linear(pointer);
-        (self.take_bias(&mut atoms) && atoms.is_empty()).then_some(())?;
+        (self.take_base(&mut atoms, address) && atoms.is_empty()).then_some(())?;
         self.layout.constants.iter().find_map(|(low, data)| {
             let text = data.get(usize::try_from(address.checked_sub(*low)?).ok()?..)?;
             text.iter().position(|b| *b == 0).map(|end| text[..end].to_vec())
@@ -349,6 +422,7 @@ impl Symbolic {
                 if *effect == Effect::Writes {
                     self.memory.version = Version::Call(number);
                     self.memory.stores.clear();
+                    self.memory.errno = false;
                 }
                 integer = Some(self.terms.var(64, &format!("answer{number}")));
                 float = Some(self.terms.var(128, &format!("answer{number}_x")));
@@ -356,6 +430,7 @@ impl Symbolic {
             (Effect::Reads | Effect::Function, ..) => {}
             _ => self.memory.lose(&mut self.terms),
         }
+        self.memory.errno |= site.effect != Effect::Writes && site.name.is_none_or(library::may_set_errno);
         if self.layout.exposure == Exposure::Exposed && site.effect == Effect::Writes {
             self.lose_frame(None);
         }
@@ -465,8 +540,9 @@ impl Machine for Symbolic {
         Ok(())
     }
     fn link_address(&mut self, address: u64) -> Term {
-        let k = self.terms.constant(64, u128::from(self.moved(address)));
-        self.terms.bin(Bin::Add, self.bias, k)
+        let address = self.moved(address);
+        let (base, k) = (self.base(address), self.terms.constant(64, u128::from(address)));
+        self.terms.bin(Bin::Add, base, k)
     }
     fn absolute(&mut self, width: u32, value: u64) -> Term {
         if width < 32 || !self.layout.own.iter().any(|(low, high)| value >= *low && value < *high) {
@@ -476,7 +552,10 @@ impl Machine for Symbolic {
         self.terms.extract(address, 0, width)
     }
     fn thread_base(&mut self) -> Term {
-        self.terms.var(64, "fs")
+        match self.layout.threads {
+            Threads::Alike => self.terms.var(64, "fs"),
+            Threads::Apart => self.terms.var(64, &format!("fs_{}", self.side)),
+        }
     }
 }
 

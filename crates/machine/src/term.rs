@@ -51,6 +51,8 @@ impl TermNode {
 
 /// How the unknowns that are frame addresses begin.
 const FRAME: &str = "cfa_";
+/// How the unknowns begin that say where a part of an object ends up.
+pub const BASE: &str = "base_";
 
 /// All terms of one proof.
 #[derive(Clone, Debug, Default)]
@@ -162,6 +164,36 @@ impl Terms {
     /// True when a term is made of an address of a frame.
     pub fn is_framed(&self, t: Term) -> bool {
         self.framed[t.0 as usize]
+    }
+
+    /// True for the unknown that says where a part of an object ends up.
+    pub fn is_base(&self, t: Term) -> bool {
+        matches!(self.nodes[t.0 as usize], TermNode::Var(_, name) if self.names[name.0 as usize].starts_with(BASE))
+    }
+
+    /// The part of an object that an address is in, by its unknown: it is the one base in the sum, and everything else is an index. A sum of
+    /// other 64-bit numbers may be the distance to another part.
+    pub fn owner(&self, address: Term) -> Option<Term> {
+        let (atoms, _) = self.linear(address);
+        let mut bases = atoms.iter().filter(|(t, _)| self.is_base(**t));
+        let (Some((base, 1)), None) = (bases.next(), bases.next()) else { return None };
+        let index = |t: &Term, k: &u64| self.is_extended(*t) || k.is_multiple_of(2);
+        atoms.iter().all(|(t, k)| t == base || (index(t, k) && !self.is_made_of_base(*t))).then_some(*base)
+    }
+
+    fn is_made_of_base(&self, t: Term) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut work = vec![t];
+        while let Some(t) = work.pop() {
+            if self.is_base(t) {
+                return true;
+            }
+            // What lies at an address is not made of it.
+            if seen.insert(t) && !matches!(self.nodes[t.0 as usize], TermNode::Call(..)) {
+                self.nodes[t.0 as usize].push_operands(&mut work);
+            }
+        }
+        false
     }
 
     /// The address of a term that is nothing but a load from memory as it was at the start.

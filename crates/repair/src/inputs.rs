@@ -82,14 +82,23 @@ pub fn shared(reference: &Image, optimized: &Image) -> Vec<Shared> {
     found.into_iter().map(|((name, size), (r, o))| (name, r, o, size)).collect()
 }
 
+/// Both builds of a function, the reference first.
+pub type Builds<'a> = (BuildSide<'a>, BuildSide<'a>);
+
+/// The builds that run in a layout: objects have their parts elsewhere in the second one.
+pub fn placed<'s, 'a>(builds: &'s Builds<'a>, elsewhere: Option<&'s Builds<'a>>, layout: usize) -> &'s Builds<'a> {
+    elsewhere.filter(|_| layout > 0).unwrap_or(builds)
+}
+
 /// Makes the inputs of one function. `pairs` are snapshots of both builds at the same call, by layout.
 pub fn make(
-    reference: &BuildSide<'_>,
-    optimized: &BuildSide<'_>,
+    builds: &Builds<'_>,
+    elsewhere: Option<&Builds<'_>>,
     pairs: &[(usize, Snapshot, Snapshot)],
     variations: u64,
     seed: u64,
 ) -> Vec<Input> {
+    let (reference, optimized) = builds;
     let objects = shared(reference.image, optimized.image);
     let mut inputs = Vec::new();
     let mut bases = Vec::new();
@@ -137,6 +146,8 @@ pub fn make(
     }
     if pairs.is_empty() {
         for layout in 0..2 {
+            let (reference, optimized) = placed(builds, elsewhere, layout);
+            let objects = shared(reference.image, optimized.image);
             for n in 0..=variations {
                 let mut dice = InputDice(seed ^ n << 8 ^ (layout as u64) << 32);
                 let (input, items) = generate::generate(&mut dice, reference, optimized, &objects, layout);
@@ -150,19 +161,21 @@ pub fn make(
         }
     }
     if variations > 0 {
-        inputs.extend(any_numbers(reference, optimized, &bases, seed));
+        inputs.extend(any_numbers(builds, elsewhere, &bases, seed));
     }
     inputs
 }
 
 /// Inputs with any numbers where that does no harm, the layouts in turn.
-fn any_numbers(reference: &BuildSide<'_>, optimized: &BuildSide<'_>, bases: &[(Input, Vec<VariedItem>)], seed: u64) -> Vec<Input> {
+fn any_numbers(builds: &Builds<'_>, elsewhere: Option<&Builds<'_>>, bases: &[(Input, Vec<VariedItem>)], seed: u64) -> Vec<Input> {
     let Some((own, items)) = bases.first() else { return Vec::new() };
+    let (reference, optimized) = placed(builds, elsewhere, own.layout);
     let start = Start { reference, optimized, machines: (own.reference.clone(), own.optimized.clone()) };
     let freedom = Freedom::find(&start, items, seed);
     let mut inputs = Vec::new();
     for (turn, (own, items)) in (0..freedom.runs).zip(bases.iter().cycle()) {
         let number = FIRST_WILD + turn;
+        let (reference, optimized) = placed(builds, elsewhere, own.layout);
         let mut dice = own.dice(seed, number);
         let mut input = Input { origin: InputOrigin::Wild, number, ..own.clone() };
         input.salt(seed);

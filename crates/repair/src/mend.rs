@@ -3,6 +3,8 @@
 use crate::debug::{FrameBase, LocationCoverage, PlacedVariable, TypeClass};
 use crate::evaluate;
 use crate::fit::{self, Preference};
+use crate::flow::Graph;
+use crate::prove;
 use crate::relation::Relation;
 use crate::rewrite::{Edit, EditRange, RangeContent};
 use crate::spread::{self, Direction, Facts, Reversibility};
@@ -105,6 +107,8 @@ pub struct Mended {
     pub verdicts: BTreeMap<u64, Verdict>,
     /// PCs that stand for no known moment of the source, or for one at which the variable has no value.
     pub blank: BTreeSet<u64>,
+    /// Whether the source takes its address: a callee may change it.
+    pub escapes: bool,
 }
 
 impl Mended {
@@ -112,6 +116,15 @@ impl Mended {
     pub fn forget_weak(&mut self) {
         let weak = std::mem::take(&mut self.weak);
         self.choices.retain(|pc, choice| choice.label == Label::Proved || !weak.contains(pc));
+    }
+
+    /// One past the last address at which a new location at `pc` holds. The frame of a caller is looked up inside its call: there
+    /// what is in a register that the callee need not keep is gone, and so is a copy of what the callee may change. Such a
+    /// location ends in front of the call's last byte, as those of compilers do.
+    pub fn end(&self, graph: &Graph, pc: u64, relation: &Relation) -> u64 {
+        let next = graph.instructions.get(&pc).map_or(pc + 1, iced_x86::Instruction::next_ip);
+        let lost = graph.calls.binary_search(&pc).is_ok() && (self.escapes || !relation.outlives_calls());
+        if lost { next - 1 } else { next }
     }
 
     /// The relations that may be written at a PC, the chosen one first.
@@ -259,7 +272,8 @@ fn mend_variable(
             choices.insert(*pc, Choice { relation, label, stage, lane });
         }
     }
-    Mended { variable: n, choices, others, weak, verdicts, blank }
+    let escapes = study.slot(variable).is_none_or(|slot| prove::is_address_taken(&study.reference, &study.slots[slot]));
+    Mended { variable: n, choices, others, weak, verdicts, blank, escapes }
 }
 
 /// The lane that most targets have: where stores change nothing others look the same.
@@ -317,34 +331,36 @@ pub fn admitted(variable: &PlacedVariable, pc: u64, choice: &Choice, verdict: Ve
 /// The new location list of a variable, or `None` when nothing changes.
 pub fn edit(study: &Study<'_>, mended: &Mended, trust: Trust) -> Option<Edit> {
     let variable = &study.optimized.function.variables[mended.variable];
-    let mut new: Vec<EditRange> = Vec::new();
+    // Each with the address up to which nothing else holds.
+    let mut new: Vec<(EditRange, u64)> = Vec::new();
     for (pc, choice) in &mended.choices {
         let verdict = mended.verdicts.get(pc).copied().unwrap_or(Verdict::Unknown);
         if !admitted(variable, *pc, choice, verdict, trust) {
             continue;
         }
-        let high = study.optimized.graph.instructions.get(pc).map_or(*pc + 1, iced_x86::Instruction::next_ip);
+        let next = study.optimized.graph.instructions.get(pc).map_or(*pc + 1, iced_x86::Instruction::next_ip);
+        let high = mended.end(&study.optimized.graph, *pc, &choice.relation);
         let content = RangeContent::New(choice.relation.clone(), variable.ty.size);
         match new.last_mut() {
-            Some(last) if last.high == *pc && last.content == content => last.high = high,
-            _ => new.push(EditRange { low: *pc, high, content }),
+            Some((last, until)) if last.high == *pc && last.content == content => (last.high, *until) = (high, next),
+            _ => new.push((EditRange { low: *pc, high, content }, next)),
         }
     }
     if new.is_empty() {
         return None;
     }
-    let mut ranges = new.clone();
+    let mut ranges: Vec<EditRange> = new.iter().map(|(range, _)| range.clone()).collect();
     let old: Vec<(u64, u64, RangeContent)> = match variable.constant {
         Some(c) => variable.scope.iter().map(|(l, h)| (*l, *h, RangeContent::Constant(c))).collect(),
         None => variable.locations.iter().map(|l| (l.low, l.high, RangeContent::Old(l.expression.clone()))).collect(),
     };
     for (low, high, content) in old {
         let mut at = low;
-        for n in new.iter().filter(|n| n.high > low && n.low < high) {
+        for (n, until) in new.iter().filter(|(n, until)| *until > low && n.low < high) {
             if n.low > at {
                 ranges.push(EditRange { low: at, high: n.low, content: content.clone() });
             }
-            at = at.max(n.high);
+            at = at.max(*until);
         }
         if at < high {
             ranges.push(EditRange { low: at, high, content });

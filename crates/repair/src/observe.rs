@@ -48,6 +48,14 @@ impl<'a> BuildSide<'a> {
         Self { image, info, function, code, graph }
     }
 
+    /// The same build of an object with its parts elsewhere; its code is where it was.
+    pub fn placed<'b>(&self, image: &'b Image) -> BuildSide<'b>
+    where
+        'a: 'b,
+    {
+        BuildSide::new(image, self.info, self.function)
+    }
+
     /// The source points of the function: where control comes to a line from another one, before any of its effects.
     pub fn source_points(&self) -> BTreeMap<u64, Place> {
         let (graph, info) = (&self.graph, self.info);

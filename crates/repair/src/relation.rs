@@ -137,6 +137,16 @@ impl Relation {
         }
     }
 
+    /// True when a callee leaves everything that it reads as it was: registers that a function has to keep, the frame, numbers.
+    pub fn outlives_calls(&self) -> bool {
+        let kept = |s: &Source| !matches!(s, Source::Register(n) | Source::Half(n) if !KEPT.contains(n));
+        match self {
+            Self::Affine(a) => a.terms.iter().all(|(s, _)| kept(s)),
+            Self::Vector(_) => false,
+            Self::Bits(_) => true,
+        }
+    }
+
     /// The variable's `size` bytes in a state.
     pub fn evaluate(&self, state: &MachineState, size: u64) -> Option<u64> {
         let bits = match self {
@@ -147,6 +157,9 @@ impl Relation {
         Some(truncate(bits, size))
     }
 }
+
+/// The general registers that a callee has to give back: `rbx`, `rbp`, `r12` to `r15`.
+const KEPT: [u8; 6] = [3, 5, 12, 13, 14, 15];
 
 /// The low `size` bytes.
 pub fn truncate(bits: u64, size: u64) -> u64 {

@@ -140,6 +140,8 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
     let pairs: Vec<(&ConcreteFunction, Result<&ConcreteFunction, String>)> =
         info.functions.iter().filter(wanted).map(|f| (f, counterpart(&optimized, (&info, f), &reference_info))).collect();
     let (own, failure) = take_snapshots(request, &optimized, &reference, &pairs);
+    let second = reference.elsewhere().zip(optimized.elsewhere());
+    let moved = second.as_ref().map(|(r, o)| (r, o));
     let mut report = Report { size_before: optimized.bytes.len() as u64, ..Report::default() };
     let mut edits = Vec::new();
     let mut solver = (request.proofs == Proofs::On).then(|| Solver::find(request.solver.as_deref(), request.patience));
@@ -148,7 +150,7 @@ pub fn repair(request: &Request, progress: &mut dyn FnMut(&FunctionReport)) -> R
             Ok(same) => {
                 let sides = ((&reference, &reference_info, same), (&optimized, &info, function));
                 let work = || {
-                    let (mut report, edits) = repair_function(request, sides, &own, given.as_ref(), solver.as_mut());
+                    let (mut report, edits) = repair_function(request, sides, moved, &own, given.as_ref(), solver.as_mut());
                     report.seconds = thread_seconds() + report.solver_seconds;
                     (report, edits)
                 };
@@ -250,6 +252,7 @@ type SideParts<'a> = (&'a Image, &'a ImageInfo, &'a ConcreteFunction);
 fn repair_function(
     request: &Request,
     (reference, optimized): (SideParts<'_>, SideParts<'_>),
+    moved: Option<(&Image, &Image)>,
     own: &[(Snapshots, Snapshots)],
     given: Option<&ProofFile>,
     solver: Option<&mut Solver>,
@@ -261,8 +264,11 @@ fn repair_function(
         let (Some(a), Some(b)) = (theirs.get(&reference.2.entry()), ours.get(&optimized.2.entry())) else { continue };
         pairs.extend(same_calls(&o, a, b).into_iter().map(|(a, b)| (layout, a.clone(), b.clone())));
     }
-    let inputs = inputs::make(&r, &o, &pairs, request.variations, request.seed);
-    let study = Study::new(r, o, inputs);
+    // What is true of an object wherever its parts are is tried in two places.
+    let second = moved.map(|(theirs, ours)| (r.placed(theirs), o.placed(ours)));
+    let builds = (r, o);
+    let inputs = inputs::make(&builds, second.as_ref(), &pairs, request.variations, request.seed);
+    let study = Study::new(builds, second.as_ref(), inputs);
     if study.pairs.is_empty() {
         let reason = study.rejected.first().cloned().unwrap_or_else(|| "no input could be made".to_owned());
         return (FunctionReport { total: study.optimized.graph.instructions.len(), ..unrepaired(optimized.2, reason) }, Vec::new());

@@ -176,7 +176,7 @@ pub fn count(study: &Study<'_>, mended: &[Mended], trust: Trust) -> FunctionRepo
                 Label::Proved => report.proved += 1,
                 Label::Validated => report.validated += 1,
             }
-            let high = instructions.get(pc).map_or(*pc + 1, iced_x86::Instruction::next_ip);
+            let high = m.end(&study.optimized.graph, *pc, &choice.relation);
             push(&mut report.locations, variable, *pc, high, before, choice);
         }
     }

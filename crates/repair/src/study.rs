@@ -4,7 +4,7 @@
 use crate::align::{self, Alignment, MomentWindow};
 use crate::debug::{PlacedVariable, TypeClass};
 use crate::fit::{FitTarget, Sample};
-use crate::inputs::{Input, InputOrigin};
+use crate::inputs::{self, Builds, Input, InputOrigin};
 use crate::observe::{self, BuildSide, Key, MachineInstant, OptimizedRun, ReferenceRun, Slot};
 use crate::relation::Relation;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -69,7 +69,8 @@ pub struct RunEvidence {
 
 impl<'a> Study<'a> {
     /// Runs both builds on every input.
-    pub fn new(reference: BuildSide<'a>, optimized: BuildSide<'a>, inputs: Vec<Input>) -> Self {
+    pub fn new(builds: Builds<'a>, elsewhere: Option<&Builds<'a>>, inputs: Vec<Input>) -> Self {
+        let (reference, optimized) = &builds;
         let mut names = vec![reference.function.name.clone()];
         names.extend(optimized.function.inlined.iter().map(|(n, _)| n.clone()));
         names.sort_unstable();
@@ -80,12 +81,13 @@ impl<'a> Study<'a> {
         for input in inputs {
             let reference_memory = input.reference.tracker.clone();
             let optimized_memory = input.optimized.tracker.clone();
-            let source = observe::run_reference(&reference, &slots, input.reference);
+            let (r, o) = inputs::placed(&builds, elsewhere, input.layout);
+            let source = observe::run_reference(r, &slots, input.reference);
             if let EmulatorStop::Failed(reason) = &source.stop {
                 rejected.push(format!("the reference build: {reason}"));
                 continue;
             }
-            let machine = observe::run_optimized(&optimized, input.optimized);
+            let machine = observe::run_optimized(o, input.optimized);
             if let EmulatorStop::Failed(reason) = &machine.stop {
                 rejected.push(format!("the optimized build: {reason}"));
                 continue;
@@ -103,7 +105,7 @@ impl<'a> Study<'a> {
                 );
                 continue;
             }
-            let alignment = align::align(&reference, &optimized, &source, &machine, &align::Hints::new());
+            let alignment = align::align(reference, optimized, &source, &machine, &align::Hints::new());
             pairs.push(Pair {
                 source,
                 machine,
@@ -119,7 +121,7 @@ impl<'a> Study<'a> {
         let runs: Vec<_> = pairs.iter().map(|p: &Pair| (&p.source, &p.machine, &p.alignment)).collect();
         let hints = align::hints(&runs);
         for pair in &mut pairs {
-            pair.alignment = align::align(&reference, &optimized, &pair.source, &pair.machine, &hints);
+            pair.alignment = align::align(reference, optimized, &pair.source, &pair.machine, &hints);
         }
         let mut by_pc: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
         let mut windows = Vec::new();
@@ -134,6 +136,7 @@ impl<'a> Study<'a> {
         // Of two variables with one name on one line nobody knows which is which.
         let unique = |key: &Key| slots.iter().filter(|s| s.key == *key).count() == 1;
         let index = slots.iter().enumerate().filter(|(_, s)| unique(&s.key)).map(|(n, s)| (s.key.clone(), n)).collect();
+        let (reference, optimized) = builds;
         Self { reference, optimized, slots, pairs, rejected, windows, by_pc, index }
     }
 

@@ -45,6 +45,8 @@ pub struct CodeGround<'a> {
     cuts: BTreeSet<u64>,
     /// Functions of the image without loops, by entry: their calls are followed.
     callees: BTreeMap<u64, Ranks>,
+    /// Units of the debug information that walks may come to in them.
+    pub units: BTreeSet<usize>,
     /// All functions of the image, by entry.
     functions: BTreeMap<u64, Callee>,
 }
@@ -52,7 +54,7 @@ pub struct CodeGround<'a> {
 impl<'a> CodeGround<'a> {
     /// The ground of a function: cut at its entry and its loop heads.
     pub fn new(code: &'a DecodedCode<'a>, graph: &Graph, info: &ImageInfo, entry: u64) -> Self {
-        let mut callees = BTreeMap::new();
+        let (mut callees, mut units) = (BTreeMap::new(), BTreeSet::new());
         let mut work: Vec<(u64, usize)> = graph.calls.iter().map(|pc| (*pc, 0)).collect();
         while let Some((pc, depth)) = work.pop() {
             let Some(target) = code.at(pc).filter(iced_x86::Instruction::is_call_near).map(|i| i.near_branch_target()) else { continue };
@@ -63,12 +65,13 @@ impl<'a> CodeGround<'a> {
             let callee = Graph::build(code, function);
             if callee.incomplete.is_none() && callee.loops.is_empty() {
                 callees.insert(target, callee.ranks(target));
+                units.insert(function.unit);
                 work.extend(callee.calls.iter().map(|pc| (*pc, depth + 1)));
             }
         }
         let cuts = graph.loops.iter().map(|l| l.head).chain([entry]).collect();
         let functions = info.functions.iter().map(|f| (f.entry(), Callee { name: identity(info, f), arguments: arguments(f) })).collect();
-        Self { code, ranks: graph.ranks(entry), cuts, callees, functions }
+        Self { code, ranks: graph.ranks(entry), cuts, callees, units, functions }
     }
 
     /// What the C library's model says of a call: one whose format may store something is not known.

@@ -282,3 +282,44 @@ int main(void) { f(40); f(77); return out[1] & 1; }\n";
     }
     assert!(builds > 0 || trueline_toolchain::find_compiler("gcc").is_err());
 }
+
+/// Two builds of a program of several units.
+fn units(scratch: &Scratch, cc: &str, sources: &[&str], flags: &[&str], name: &str) -> Option<std::path::PathBuf> {
+    let Ok(compiler) = trueline_toolchain::find_compiler(cc) else {
+        eprintln!("skipped: no {cc}");
+        return None;
+    };
+    let paths = sources.iter().enumerate().map(|(n, text)| scratch.write(format!("unit{n}.c"), text).unwrap());
+    let output = scratch.join(name);
+    let outcome = compiler.job().args(flags).args(paths).arg("-o").arg(&output).run().unwrap();
+    assert!(outcome.success(), "{}", outcome.stderr_text());
+    Some(output)
+}
+
+#[test]
+fn a_volatile_object_of_another_unit_is_read_anew_by_every_call() {
+    let first = "int get(void); int out[4];
+__attribute__((noinline)) void f(int k) {
+  int a = get();
+  int b = get();
+  out[0] = a;
+  out[1] = b + k;
+  out[2] = k * 3;
+}
+int main(int argc, char **argv) { (void)argv; f(1); f(2); f(argc); return out[1] & 1; }\n";
+    let second = "volatile int port; int get(void) { return port; }\n";
+    for cc in ["gcc-12", "clang-16"] {
+        let scratch = Scratch::new().unwrap();
+        let (Some(reference), Some(binary)) = (
+            units(&scratch, cc, &[first, second], &["-O0", "-g", "-w"], "reference"),
+            units(&scratch, cc, &[first, second], &["-O2", "-g", "-w"], "optimized"),
+        ) else {
+            continue;
+        };
+        let request = Request { functions: vec!["f".to_owned()], ..Request::new(&binary, &reference) };
+        let f = repair(&request, &mut |_| {}).unwrap().report.functions.remove(0);
+        // What the first call gave is in a register that is kept; the second may give something else.
+        let kept = |l: &&trueline_repair::report::NewLocation| l.variable == "b" && ["rbx", "rbp"].contains(&l.relation.as_str());
+        assert_eq!(f.locations.iter().filter(kept).count(), 0, "{cc}: {:?}", f.locations);
+    }
+}

@@ -39,10 +39,12 @@ fn indices_stay_indices_and_extremes_take_turns() {
     let (reference, optimized) = (build("-O0", "reference"), build("-O2", "optimized"));
     let (theirs, ours) = (ImageInfo::read(&reference).unwrap(), ImageInfo::read(&optimized).unwrap());
     let find = |info: &ImageInfo| info.functions.iter().position(|f| f.name == "gather").unwrap();
-    let r = BuildSide::new(&reference, &theirs, &theirs.functions[find(&theirs)]);
-    let o = BuildSide::new(&optimized, &ours, &ours.functions[find(&ours)]);
+    let builds = (
+        BuildSide::new(&reference, &theirs, &theirs.functions[find(&theirs)]),
+        BuildSide::new(&optimized, &ours, &ours.functions[find(&ours)]),
+    );
     let symbol = |name: &str| optimized.data_symbols().find(|s| s.name == name).unwrap().address;
-    let inputs = inputs::make(&r, &o, &[], 2, 1);
+    let inputs = inputs::make(&builds, None, &[], 2, 1);
     let wild: Vec<&Input> = inputs.iter().filter(|i| i.origin == InputOrigin::Wild).collect();
     assert!(wild.len() >= 8, "{}", wild.len());
     let (mut lanes, mut free) = (BTreeSet::new(), 0);
@@ -59,6 +61,6 @@ fn indices_stay_indices_and_extremes_take_turns() {
     assert!(free >= 8, "the data was varied freely only {free} times");
     assert_eq!(lanes.len(), 4, "the largest element stood in lanes {lanes:?} only");
     // The same seed makes the same inputs.
-    let again = inputs::make(&r, &o, &[], 2, 1);
+    let again = inputs::make(&builds, None, &[], 2, 1);
     assert!(inputs.iter().zip(&again).all(|(a, b)| words(a, symbol("data")) == words(b, symbol("data"))));
 }

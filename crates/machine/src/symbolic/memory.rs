@@ -52,6 +52,8 @@ pub struct Memory {
     pub stores: Vec<Store>,
     /// Outside calls since the start, in order.
     pub calls: Vec<Call>,
+    /// Whether a function of the library that writes nothing else may have written `errno`.
+    pub errno: bool,
 }
 
 impl Memory {
@@ -67,10 +69,12 @@ impl Memory {
     pub fn lose(&mut self, terms: &mut Terms) {
         self.version = Version::Lost(terms.unique());
         self.stores.clear();
+        self.errno = false;
     }
 
     /// Memory where two paths meet: the other's under the condition, ours else.
     pub fn join(&mut self, terms: &mut Terms, condition: Term, other: &Self) {
+        self.errno |= other.errno;
         if self.version != other.version || self.calls != other.calls {
             self.lose(terms);
             return;
@@ -106,6 +110,12 @@ fn overlap(terms: &mut Terms, store: &Store, address: Term, bytes: u32) -> Overl
     if let Some(d) = terms.value(distance) {
         let d = d as u64 as i64;
         return if i128::from(d) >= stored || i128::from(d) <= -i128::from(bytes) { Overlap::None } else { Overlap::Known(d) };
+    }
+    // Accesses stay in their objects, and those of different parts of an object file do not overlap.
+    if let (Some(a), Some(b)) = (terms.owner(store.address), terms.owner(address))
+        && a != b
+    {
+        return Overlap::None;
     }
     match terms.interval(distance) {
         Some((low, high)) if low >= stored || high <= -i128::from(bytes) => Overlap::None,

@@ -54,6 +54,9 @@ fn leaks(i: &Instruction, register: Register) -> bool {
         // A saved register: whoever pops it gives it back.
         Mnemonic::Push | Mnemonic::Pop | Mnemonic::Leave | Mnemonic::Ret | Mnemonic::Call => false,
         Mnemonic::Cmp | Mnemonic::Test => false,
+        // A pointer into the frame that moves is no frame pointer.
+        Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec if register == Register::RBP && target == Register::RBP => true,
+        Mnemonic::Lea if register == Register::RBP && target == Register::RBP && mentions(i, Register::RBP) => true,
         Mnemonic::Mov | Mnemonic::Lea | Mnemonic::Add | Mnemonic::Sub | Mnemonic::And | Mnemonic::Or if to_frame => false,
         _ => mentions(i, register) || (i.op_count() == 1 && target == register),
     }

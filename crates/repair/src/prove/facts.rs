@@ -26,6 +26,8 @@ pub enum Fact {
     Related(usize, Relation),
     /// A register holds a constant, or the load bias plus a constant.
     Fixed(u8, bool, u64),
+    /// A register holds a link-time address of an object, as the linker has moved it.
+    Based(u8, u64),
     /// A vector register holds a constant.
     FixedVector(u8, u128),
     /// A variable that is never negative leaves `residue` when divided by the modulus.
@@ -371,6 +373,7 @@ impl Prover<'_, '_> {
             Fact::Less(a, b) | Fact::NotMore(a, b) => vec![*a, *b],
             Fact::Offset(_, offset) => vec![offset.pointer, offset.index],
             Fact::Fixed(..)
+            | Fact::Based(..)
             | Fact::FixedVector(..)
             | Fact::Aligned(..)
             | Fact::Small(..)
@@ -387,6 +390,10 @@ impl Prover<'_, '_> {
                 let k = o.terms.constant(64, u128::from(*k));
                 let k = if *biased { o.terms.bin(Bin::Add, o.bias(), k) } else { k };
                 equal(&mut o.terms, x, k)
+            }
+            Fact::Based(n, address) => {
+                let (x, at) = (o.get(Place::Gpr(*n)), o.link_address(*address));
+                equal(&mut o.terms, x, at)
             }
             Fact::FixedVector(n, k) => {
                 let x = o.get(Place::Xmm(*n));
@@ -483,6 +490,7 @@ impl Prover<'_, '_> {
             Fact::Related(s, r) => format!("{} = {r}", name(s)),
             Fact::Fixed(n, true, k) => format!("{} = base + {k:#x}", trueline_machine::algebra::GPR_NAMES[*n as usize]),
             Fact::Fixed(n, false, k) => format!("{} = {k:#x}", trueline_machine::algebra::GPR_NAMES[*n as usize]),
+            Fact::Based(n, address) => format!("{} = address {address:#x}", trueline_machine::algebra::GPR_NAMES[*n as usize]),
             Fact::FixedVector(n, k) => format!("xmm{n} = {k:#x}"),
             Fact::Congruent(s, m, r) => format!("{} ≡ {r} mod {m}", name(s)),
             Fact::AtLeast(s, k) => format!("{} >= {k}", name(s)),

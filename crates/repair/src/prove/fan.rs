@@ -9,7 +9,7 @@ use crate::study::Study;
 use crate::walk::{self, Arrival};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use trueline_machine::algebra::{Bin, Place, RBP};
+use trueline_machine::algebra::{Bin, Machine, Place, RBP};
 use trueline_machine::symbolic::Symbolic;
 use trueline_machine::term::{Extreme, Sign, Term, Terms};
 
@@ -124,6 +124,10 @@ impl Prover<'_, '_> {
                 Fact::Fixed(n, biased, k) if !o.places.contains_key(&Place::Gpr(*n)) => {
                     let k = o.terms.constant(64, u128::from(*k));
                     let value = if *biased { o.terms.bin(Bin::Add, o.bias(), k) } else { k };
+                    o.places.insert(Place::Gpr(*n), value);
+                }
+                Fact::Based(n, address) if !o.places.contains_key(&Place::Gpr(*n)) => {
+                    let value = o.link_address(*address);
                     o.places.insert(Place::Gpr(*n), value);
                 }
                 Fact::FixedVector(n, k) => {

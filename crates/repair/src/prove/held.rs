@@ -112,6 +112,12 @@ pub fn held(machine: &mut Symbolic) -> Vec<Fact> {
     found
 }
 
+/// Registers that hold the address of something in an object, wherever the linker puts it.
+pub fn based(machine: &mut Symbolic) -> Vec<Fact> {
+    let registers: Vec<(u8, Term)> = (0..16).filter_map(|n| machine.places.get(&Place::Gpr(n)).map(|t| (n, *t))).collect();
+    registers.into_iter().filter_map(|(n, t)| machine.address_of(t).map(|address| Fact::Based(n, address))).collect()
+}
+
 /// An address by one register, else by two of which one is scaled.
 fn forms(machine: &Symbolic, registers: &BTreeMap<u8, Term>, address: Term) -> Vec<Address> {
     let terms = &machine.terms;

@@ -9,11 +9,11 @@ use crate::study::Study;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use trueline_machine::algebra::{GPR_DWARF, Place};
-use trueline_machine::image::{Image, ImageKind, Symbol};
-use trueline_machine::symbolic::{ELSEWHERE, Exposure, JumpTable, Layout, Linkage, Moves, Stability};
+use trueline_machine::image::{Image, ImageKind, MARGIN, Section, Symbol};
+use trueline_machine::symbolic::{ELSEWHERE, Errno, Exposure, JumpTable, Layout, Linkage, Moves, Part, Stability, Threads};
 
-/// The layouts of the reference and of the optimized build.
-pub fn layouts(study: &Study<'_>, exposure: Exposure) -> (Arc<Layout>, Arc<Layout>) {
+/// The layouts of the reference and of the optimized build, whose walks go through functions of these units too.
+pub fn layouts(study: &Study<'_>, exposure: Exposure, entered: (&BTreeSet<usize>, &BTreeSet<usize>)) -> (Arc<Layout>, Arc<Layout>) {
     let (r, o) = (&study.reference, &study.optimized);
     let mut elements = Vec::new();
     let mut moves: Moves = Vec::new();
@@ -24,15 +24,31 @@ pub fn layouts(study: &Study<'_>, exposure: Exposure) -> (Arc<Layout>, Arc<Layou
         moves.push((theirs, theirs + size, ours.wrapping_sub(theirs)));
     }
     moves.extend(same_constants(r.image, o.image));
-    let linkage = if o.image.kind == ImageKind::Fixed { Linkage::Fixed } else { Linkage::Movable };
-    let mut constants = Vec::new();
+    let linkage = match o.image.kind {
+        ImageKind::Fixed => Linkage::Fixed,
+        ImageKind::Movable => Linkage::Movable,
+        ImageKind::Relocatable => Linkage::Scattered,
+    };
+    let (mut constants, mut parts) = (Vec::new(), Vec::new());
     for (image, shift) in [(o.image, 0), (r.image, ELSEWHERE)] {
         for s in image.sections.iter().filter(|s| s.loaded && !s.writable && !s.code && !s.data.is_empty()) {
-            constants.push((s.address + shift, s.data.clone()));
+            constants.extend(unpatched(image, s).map(|(address, data)| (address + shift, data.to_vec())));
+        }
+        if linkage == Linkage::Scattered {
+            parts.extend(object_parts(image, shift));
         }
     }
-    let is_volatile = |side: &BuildSide<'_>| side.info.units.get(side.function.unit).is_some_and(|u| u.volatile);
-    let stability = if is_volatile(r) || is_volatile(o) { Stability::Volatile } else { Stability::Stable };
+    let slots = |image: &Image, shift: u64| -> BTreeMap<u64, u64> {
+        let all = image.inside.iter().filter(|_| linkage == Linkage::Scattered);
+        all.map(|(slot, target)| (slot + shift, *target)).collect()
+    };
+    let threads = threads(r.image, o.image);
+    let asks = |image: &Image| image.outside.values().any(|n| trueline_machine::library::plain(n) == "__errno_location");
+    let errno = if asks(r.image) || asks(o.image) { Errno::Visible } else { Errno::Unknown };
+    let is_volatile = |side: &BuildSide<'_>, entered: &BTreeSet<usize>| {
+        entered.iter().chain([&side.function.unit]).any(|n| side.info.units.get(*n).is_some_and(|u| u.volatile))
+    };
+    let stability = if is_volatile(r, entered.0) || is_volatile(o, entered.1) { Stability::Volatile } else { Stability::Stable };
     let granule = granule(r);
     let optimized = Layout {
         moves: None,
@@ -44,18 +60,79 @@ pub fn layouts(study: &Study<'_>, exposure: Exposure) -> (Arc<Layout>, Arc<Layou
         stability,
         tables: tables(&o.graph),
         linkage,
-        own: Vec::new(),
+        own: if linkage == Linkage::Scattered { parts.iter().map(|p| (p.low, p.high)).collect() } else { Vec::new() },
+        parts: parts.clone(),
+        slots: slots(o.image, 0),
+        threads,
+        errno,
     };
     let taken = exposure::of_reference(&r.graph);
     let exposure = if taken.as_ref().is_some_and(BTreeSet::is_empty) { Exposure::Private } else { Exposure::Exposed };
     let protected = taken.map(|taken| protected(r, &taken)).unwrap_or_default();
     // The numbers in the optimized build's code are the addresses that both builds are taken to have.
     let fixed = r.image.kind == ImageKind::Fixed;
-    let own =
-        if fixed { r.image.sections.iter().filter(|s| s.loaded).map(|s| (s.address, s.address + s.size)).collect() } else { Vec::new() };
+    let own = match linkage {
+        Linkage::Scattered => object_parts(r.image, 0).into_iter().map(|p| (p.low, p.high)).collect(),
+        _ if fixed => r.image.sections.iter().filter(|s| s.loaded).map(|s| (s.address, s.address + s.size)).collect(),
+        _ => Vec::new(),
+    };
+    let slots = slots(r.image, ELSEWHERE);
     let tables = tables(&r.graph);
-    let reference = Layout { moves: Some(moves), constants, elements, granule, exposure, protected, stability, tables, linkage, own };
+    let reference = Layout {
+        moves: Some(moves),
+        constants,
+        elements,
+        granule,
+        exposure,
+        protected,
+        stability,
+        tables,
+        linkage,
+        own,
+        parts,
+        slots,
+        threads,
+        errno,
+    };
     (Arc::new(reference), Arc::new(optimized))
+}
+
+/// The contents of a section but for the bytes that depend on where the parts of an object are.
+fn unpatched<'i>(image: &'i Image, section: &'i Section) -> impl Iterator<Item = (u64, &'i [u8])> {
+    let end = section.address + section.size;
+    let mut holes: Vec<(u64, u64)> = image.patched.iter().copied().filter(|(at, _)| *at >= section.address && *at < end).collect();
+    holes.sort_unstable();
+    let mut from = section.address;
+    let mut pieces = Vec::new();
+    for (at, bytes) in holes.into_iter().chain([(end, 0)]) {
+        let range = (from - section.address) as usize..(at.max(from) - section.address) as usize;
+        pieces.extend(section.data.get(range).filter(|d| !d.is_empty()).map(|d| (from, d)));
+        from = from.max(at + bytes);
+    }
+    // The slots that the linker makes hold addresses.
+    let made = image.inside.iter().any(|(slot, _)| image.kind == ImageKind::Relocatable && *slot >= section.address && *slot < end);
+    pieces.into_iter().filter(move |_| !made)
+}
+
+/// The parts of an object that the linker places: its sections, and what it only names.
+fn object_parts(image: &Image, shift: u64) -> Vec<Part> {
+    let side = if shift == 0 { "" } else { "ref_" };
+    let sections = image.sections.iter().filter(|s| s.loaded).map(|s| (s.address, s.size, format!("{side}{}", s.index), s.merged));
+    let outside = image.outside.iter().map(|(at, name)| (*at, inputs::EXTERN_SIZE, format!("{side}{name}"), false));
+    let parts = sections.chain(outside);
+    parts
+        .map(|(at, size, name, merged)| Part { low: at + shift - MARGIN, high: at.saturating_add(size) + shift + MARGIN, name, merged })
+        .collect()
+}
+
+/// Whether thread-local objects have the same places in both builds. Those of an object get theirs from the linker.
+fn threads(r: &Image, o: &Image) -> Threads {
+    let blocks = |image: &Image| -> Vec<(String, u64)> {
+        let all = image.sections.iter().filter(|s| s.name.starts_with(".tdata") || s.name.starts_with(".tbss"));
+        all.map(|s| (s.name.clone(), s.size)).collect()
+    };
+    let alike = o.kind != ImageKind::Relocatable && r.threads == o.threads && blocks(r) == blocks(o);
+    if alike { Threads::Alike } else { Threads::Apart }
 }
 
 /// The tables that a function jumps by.

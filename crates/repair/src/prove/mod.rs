@@ -18,7 +18,7 @@ mod sigma;
 
 use crate::align;
 use crate::mend::Mended;
-use crate::observe::Place as Line;
+use crate::observe::{BuildSide, Place as Line, Slot};
 use crate::study::Study;
 use crate::walk::{Arrival, CodeGround};
 use facts::Fact;
@@ -74,6 +74,12 @@ pub struct Proof {
     pub reason: Option<String>,
     /// Facts by node, readable.
     pub invariants: Vec<(u64, Option<u64>, Vec<String>)>,
+}
+
+/// True when the -O0 build takes the address of a variable, or may do so: what is called may then change it.
+pub fn is_address_taken(reference: &BuildSide<'_>, slot: &Slot) -> bool {
+    let end = slot.offset + slot.size as i64;
+    exposure::of_reference(&reference.graph).is_none_or(|taken| taken.range(slot.offset..end).next().is_some())
 }
 
 /// Tries to prove the choices of one function and labels those it can.
@@ -139,6 +145,11 @@ impl<'s, 'a> Prover<'s, 'a> {
                 return Err(format!("the {build} build is not known as a whole: {reason}"));
             }
         }
+        for image in [r.image, o.image] {
+            if let Some(reason) = &image.vague {
+                return Err(reason.clone());
+            }
+        }
         let entry = o.function.entry();
         let own = exposure::of_optimized(&o.graph);
         let mut nodes =
@@ -166,7 +177,7 @@ impl<'s, 'a> Prover<'s, 'a> {
         }
         let ours = CodeGround::new(&o.code, &o.graph, o.info, entry);
         let theirs = CodeGround::new(&r.code, &r.graph, r.info, r.function.entry());
-        let layouts = layout::layouts(study, own.exposure);
+        let layouts = layout::layouts(study, own.exposure, (&theirs.units, &ours.units));
         let points = r.source_points();
         let mut prover = Self {
             study,
@@ -195,6 +206,7 @@ impl<'s, 'a> Prover<'s, 'a> {
                 if to != n {
                     new.extend(prover.loaded(&mut machine));
                 }
+                new.extend(held::based(&mut machine));
                 new.extend(held::held(&mut machine));
                 fan.terms = std::mem::take(&mut machine.terms);
                 let known = &mut prover.nodes[to].facts;
