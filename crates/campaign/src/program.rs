@@ -19,9 +19,9 @@ use trueline_toolchain::{BuildError, Compiler};
 /// A program under test and where it comes from.
 #[derive(Clone, Copy)]
 pub(crate) struct Specimen<'p> {
-    /// Its number.
+    /// What the database knows it by.
     pub key: &'p ProgramKey,
-    /// The program.
+    /// The text that is compiled.
     pub program: &'p Program,
     /// What it was mutated from; itself when it was not.
     pub original: &'p Program,

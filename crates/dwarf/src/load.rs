@@ -68,7 +68,7 @@ fn has_readable_sections(elf: &object::File<'_>) -> Result<(), &'static str> {
 /// A shared library of a program that is to be read with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapped {
-    /// Its file.
+    /// The file that holds the library.
     pub path: PathBuf,
     /// Where it is mapped, counted as the program's own link-time addresses are.
     pub at: u64,

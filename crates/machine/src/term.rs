@@ -140,7 +140,7 @@ impl Terms {
         }
     }
 
-    /// A constant.
+    /// The term of a number of so many bits.
     pub fn constant(&mut self, width: u32, value: u128) -> Term {
         self.intern(TermNode::Const(width, value & mask(width)), width)
     }
@@ -338,7 +338,7 @@ impl Terms {
         self.bin(Bin::Xor, a, one)
     }
 
-    /// Conjunction.
+    /// The term that is true where both are, bit by bit.
     pub fn and(&mut self, a: Term, b: Term) -> Term {
         self.bin(Bin::And, a, b)
     }
@@ -349,7 +349,7 @@ impl Terms {
         *range = (range.0.max(low), range.1.min(high));
     }
 
-    /// Choice.
+    /// The first of two terms where a condition holds, and else the second.
     pub fn ite(&mut self, c: Term, a: Term, b: Term) -> Term {
         match self.value(c) {
             Some(0) => b,

@@ -39,7 +39,7 @@ impl Asker {
         Err(SuiteError::NoEngine(kind))
     }
 
-    /// Its name.
+    /// What results call the engine.
     pub fn name(&self) -> String {
         match self {
             Self::Native(_) => "native".to_owned(),

@@ -5,7 +5,7 @@ use crate::algebra::Bin;
 use std::collections::BTreeMap;
 
 impl Terms {
-    /// Some bits.
+    /// Some bits of a term, from the lowest wanted one on.
     pub fn extract(&mut self, t: Term, low: u32, width: u32) -> Term {
         let full = self.width(t);
         if low == 0 && width == full {
@@ -86,7 +86,7 @@ impl Terms {
         self.intern(TermNode::Concat(high, low), width)
     }
 
-    /// Zero extension.
+    /// The term in more bits, filled with zeros.
     pub fn zext(&mut self, t: Term, width: u32) -> Term {
         if self.width(t) == width {
             return t;
@@ -119,7 +119,7 @@ impl Terms {
         Some(self.sum(64, &wide, constant as u64))
     }
 
-    /// Sign extension.
+    /// The term in more bits, filled with its sign.
     pub fn sext(&mut self, t: Term, width: u32) -> Term {
         let own = self.width(t);
         if own == width {
