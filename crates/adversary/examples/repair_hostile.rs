@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use trueline_adversary::program::{Program, Round, choose};
-use trueline_adversary::repaired::Label;
-use trueline_adversary::tally::Tally;
-use trueline_adversary::trial::{self, Build};
+use trueline_adversary::program::{HostileProgram, Round, choose};
+use trueline_adversary::repaired::LocationLabel;
+use trueline_adversary::tally::TrialTally;
+use trueline_adversary::trial::{self, TrialBuild};
 use trueline_adversary::written;
 
 struct Options {
@@ -24,7 +24,7 @@ struct Options {
     seed: u64,
     jobs: usize,
     batch: usize,
-    builds: Vec<Build>,
+    builds: Vec<TrialBuild>,
     kinds: Vec<String>,
     trueline: PathBuf,
     out: PathBuf,
@@ -37,7 +37,7 @@ fn options() -> Result<Options, String> {
         seed: 1,
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
         batch: 20,
-        builds: ["gcc-12:-O2", "gcc-12:-O3", "clang-16:-O1", "clang-16:-O2"].iter().filter_map(|b| Build::parse(b)).collect(),
+        builds: ["gcc-12:-O2", "gcc-12:-O3", "clang-16:-O1", "clang-16:-O2"].iter().filter_map(|b| TrialBuild::parse(b)).collect(),
         kinds: Vec::new(),
         trueline: PathBuf::from("target/release/trueline"),
         out: PathBuf::from("target/fuzz-repair"),
@@ -53,7 +53,7 @@ fn options() -> Result<Options, String> {
             "--jobs" => options.jobs = number()? as usize,
             "--batch" => options.batch = number()? as usize,
             "--builds" => {
-                let parsed: Option<Vec<Build>> = value.split(',').map(Build::parse).collect();
+                let parsed: Option<Vec<TrialBuild>> = value.split(',').map(TrialBuild::parse).collect();
                 options.builds = parsed.ok_or_else(|| format!("{value}: a build is COMPILER:LEVEL"))?;
             }
             "--kinds" => options.kinds = value.split(',').map(str::to_owned).collect(),
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     match options().and_then(|o| hunt(&o)) {
         Ok(tally) => {
             print!("{tally}");
-            let proved = tally.of(Label::Proved);
+            let proved = tally.of(LocationLabel::Proved);
             println!("\nproved: {} values compared, {} wrong", proved.compared(), proved.wrong);
             ExitCode::from(u8::from(proved.wrong > 0 || proved.compared() == 0))
         }
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn hunt(options: &Options) -> Result<Tally, String> {
+fn hunt(options: &Options) -> Result<TrialTally, String> {
     let kinds = choose(&options.kinds);
     if kinds.is_empty() {
         return Err("no kind has such a name".to_owned());
@@ -89,9 +89,9 @@ fn hunt(options: &Options) -> Result<Tally, String> {
     let programs = options.count.div_ceil(options.batch) as u64;
     if let Some(dir) = &options.emit {
         for seed in options.seed..options.seed + programs {
-            emit(dir, &Program::make(seed, options.batch, &kinds)).map_err(|e| e.to_string())?;
+            emit(dir, &HostileProgram::make(seed, options.batch, &kinds)).map_err(|e| e.to_string())?;
         }
-        return Ok(Tally::default());
+        return Ok(TrialTally::default());
     }
     if !options.trueline.is_file() {
         return Err(format!("{} is not there; build it, or name it with --trueline", options.trueline.display()));
@@ -103,7 +103,7 @@ fn hunt(options: &Options) -> Result<Tally, String> {
     let (next, total) = (AtomicUsize::new(0), Mutex::new(total));
     let work = || -> Result<(), String> {
         while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let program = Program::make(seed, options.batch, &kinds);
+            let program = HostileProgram::make(seed, options.batch, &kinds);
             let findings = trial::run(&program, &options.builds, &options.trueline).map_err(|e| e.to_string())?;
             for wrong in &findings.wrong {
                 written::write(&options.out, &program, wrong).map_err(|e| e.to_string())?;
@@ -113,7 +113,7 @@ fn hunt(options: &Options) -> Result<Tally, String> {
             let mut file = std::fs::File::options().create(true).append(true).open(&ledger).map_err(|e| e.to_string())?;
             writeln!(file, "{line}").map_err(|e| e.to_string())?;
             total.add(&findings.tally);
-            let (proved, validated) = (total.of(Label::Proved), total.of(Label::Validated));
+            let (proved, validated) = (total.of(LocationLabel::Proved), total.of(LocationLabel::Validated));
             eprintln!(
                 "seed {seed}: proved {} compared, {} wrong; validated {} compared, {} wrong; {} stops",
                 proved.compared(),
@@ -133,7 +133,7 @@ fn hunt(options: &Options) -> Result<Tally, String> {
 }
 
 /// Writes a program's units and the arguments of its two runs.
-fn emit(dir: &Path, program: &Program) -> std::io::Result<()> {
+fn emit(dir: &Path, program: &HostileProgram) -> std::io::Result<()> {
     let dir = dir.join(program.seed.to_string());
     std::fs::create_dir_all(&dir)?;
     for (name, text) in program.units() {
@@ -145,13 +145,13 @@ fn emit(dir: &Path, program: &Program) -> std::io::Result<()> {
 }
 
 /// What earlier runs with this directory counted.
-fn before(ledger: &Path) -> Result<(Tally, BTreeSet<u64>), String> {
-    let mut found = (Tally::default(), BTreeSet::new());
+fn before(ledger: &Path) -> Result<(TrialTally, BTreeSet<u64>), String> {
+    let mut found = (TrialTally::default(), BTreeSet::new());
     let Ok(text) = std::fs::read_to_string(ledger) else { return Ok(found) };
     for line in text.lines() {
         // A line that a killed run left half written is done again.
         let Ok(mut value) = serde_json::from_str::<serde_json::Value>(line) else { continue };
-        let tally: Tally = serde_json::from_value(value["tally"].take()).map_err(|e| format!("{}: {e}", ledger.display()))?;
+        let tally: TrialTally = serde_json::from_value(value["tally"].take()).map_err(|e| format!("{}: {e}", ledger.display()))?;
         found.0.add(&tally);
         found.1.extend(value["seed"].as_u64());
     }

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trueline_adversary::calls::{self, Sampled};
-use trueline_adversary::judge::Verdict;
-use trueline_adversary::repaired::{Label, Sidecar};
-use trueline_adversary::tally::Tally;
+use trueline_adversary::judge::ValueVerdict;
+use trueline_adversary::repaired::{LocationLabel, Sidecar};
+use trueline_adversary::tally::TrialTally;
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
@@ -53,15 +53,15 @@ fn absolute(path: &Path) -> Result<PathBuf, String> {
 }
 
 fn document(sampled: &Sampled) -> serde_json::Value {
-    let mut tally = Tally { stops: sampled.stops as u64, ..Tally::default() };
+    let mut tally = TrialTally { stops: sampled.stops as u64, ..TrialTally::default() };
     let mut wrong = Vec::new();
-    let mut places: BTreeMap<Label, BTreeSet<(u64, &str)>> = BTreeMap::new();
-    for one in sampled.judged.iter().filter(|j| j.label != Label::Compiler) {
+    let mut places: BTreeMap<LocationLabel, BTreeSet<(u64, &str)>> = BTreeMap::new();
+    for one in sampled.judged.iter().filter(|j| j.label != LocationLabel::Compiler) {
         tally.count("all", one);
-        if !matches!(one.verdict, Verdict::NotJudged(_)) {
+        if !matches!(one.verdict, ValueVerdict::NotJudged(_)) {
             places.entry(one.label).or_default().insert((one.pc, &one.variable));
         }
-        if let Verdict::Wrong { expected } = &one.verdict {
+        if let ValueVerdict::Wrong { expected } = &one.verdict {
             wrong.push(serde_json::json!({
                 "function": one.function, "line": one.line, "pc": format!("{:#x}", one.pc), "arrival": one.arrival,
                 "variable": one.variable, "label": one.label, "relation": one.relation, "shown": one.shown, "expected": expected,

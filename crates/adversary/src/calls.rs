@@ -5,8 +5,8 @@
 //! at are the same in both; where they differ (a call was inlined, cloned or moved) the function is not judged.
 //! Inside a call the judge's rules hold as they stand. Variables of inner blocks and of inlined functions are not judged.
 
-use crate::gdb::{GdbError, Record, Stop, run_script};
-use crate::judge::{self, Judged, Moments};
+use crate::gdb::{GdbError, GdbRecord, GdbStop, run_script};
+use crate::judge::{self, JudgedShown, ReferenceMoments};
 use crate::repaired::Sidecar;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ const CALLS: [usize; 10] = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89];
 const PLACES: usize = 12;
 
 #[derive(Serialize)]
-struct Config<'a> {
+struct SampleConfig<'a> {
     binary: &'a Path,
     args: &'a [String],
     functions: Vec<(String, Option<u64>, Vec<u64>)>,
@@ -36,7 +36,7 @@ struct Config<'a> {
 #[derive(Debug, Default)]
 pub struct Sampled {
     /// Every value at every stop that has a new location.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<JudgedShown>,
     /// Stops of the repaired build.
     pub stops: usize,
     /// Functions stopped in whose calls are the same in both builds.
@@ -45,25 +45,25 @@ pub struct Sampled {
     pub unmatched: BTreeSet<String>,
 }
 
-struct Run {
-    stops: Vec<Stop>,
+struct SampledRun {
+    stops: Vec<GdbStop>,
     callers: BTreeMap<String, Vec<String>>,
     overflown: BTreeSet<String>,
     cut: bool,
 }
 
-fn run(config: &Config<'_>) -> Result<Run, GdbError> {
-    let mut found = Run { stops: Vec::new(), callers: BTreeMap::new(), overflown: BTreeSet::new(), cut: false };
+fn run(config: &SampleConfig<'_>) -> Result<SampledRun, GdbError> {
+    let mut found = SampledRun { stops: Vec::new(), callers: BTreeMap::new(), overflown: BTreeSet::new(), cut: false };
     for record in run_script(SCRIPT, config.binary, config)? {
         match record {
-            Record::Stop(stop) => found.stops.push(*stop),
-            Record::Calls { function, callers } => {
+            GdbRecord::Stop(stop) => found.stops.push(*stop),
+            GdbRecord::Calls { function, callers } => {
                 found.callers.insert(function, callers);
             }
-            Record::Overflow { overflow } => {
+            GdbRecord::Overflow { overflow } => {
                 found.overflown.insert(overflow);
             }
-            Record::Cut { .. } => found.cut = true,
+            GdbRecord::Cut { .. } => found.cut = true,
             _ => {}
         }
     }
@@ -79,7 +79,7 @@ pub fn sample(reference: &Path, repaired: &Path, sidecar: &Sidecar, args: &[Stri
         places.insert(function.name.clone(), (function.address, chosen));
     }
     let functions = places.into_iter().map(|(name, (entry, pcs))| (name, Some(entry), pcs.into_iter().collect())).collect();
-    let config = Config { binary: repaired, args, functions, calls: &CALLS, shared: [], fill: false, limit };
+    let config = SampleConfig { binary: repaired, args, functions, calls: &CALLS, shared: [], fill: false, limit };
     let shown = run(&config)?;
     let mut lines: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     for stop in &shown.stops {
@@ -87,7 +87,7 @@ pub fn sample(reference: &Path, repaired: &Path, sidecar: &Sidecar, args: &[Stri
         lines.entry(function.to_owned()).or_default().extend(stop.frames.first().map(|f| f.1));
     }
     let functions = lines.into_iter().map(|(name, lines)| (name, None, lines.into_iter().collect())).collect();
-    let source = run(&Config { binary: reference, args, functions, fill: true, ..config })?;
+    let source = run(&SampleConfig { binary: reference, args, functions, fill: true, ..config })?;
     let mut sampled = Sampled { stops: shown.stops.len(), ..Sampled::default() };
     for (name, callers) in &source.callers {
         // A run that was cut off may have ended inside a call that is looked at.
@@ -95,12 +95,12 @@ pub fn sample(reference: &Path, repaired: &Path, sidecar: &Sidecar, args: &[Stri
         let same = whole && shown.callers.get(name).is_some_and(|c| c == callers);
         if same { &mut sampled.matched } else { &mut sampled.unmatched }.insert(name.clone());
     }
-    let sound = |s: &Stop| {
+    let sound = |s: &GdbStop| {
         let function = s.memory.split('#').next().unwrap_or_default();
         sampled.matched.contains(function) && !shown.overflown.contains(&s.memory) && !source.overflown.contains(&s.memory)
     };
-    let stops: Vec<Stop> = shown.stops.into_iter().filter(sound).collect();
-    let arrivals: Vec<Stop> = source.stops.into_iter().filter(sound).collect();
-    sampled.judged = judge::judge(&Moments::new(&arrivals), &stops, &sidecar.index());
+    let stops: Vec<GdbStop> = shown.stops.into_iter().filter(sound).collect();
+    let arrivals: Vec<GdbStop> = source.stops.into_iter().filter(sound).collect();
+    sampled.judged = judge::judge(&ReferenceMoments::new(&arrivals), &stops, &sidecar.index());
     Ok(sampled)
 }

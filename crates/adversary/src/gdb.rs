@@ -15,15 +15,15 @@ pub type Leaf = (String, Option<String>);
 
 /// A variable in a frame: name, line of its declaration, whether it is a parameter (1), its scalars.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Shown(pub String, pub u64, pub u8, pub Vec<Leaf>);
+pub struct ShownLocal(pub String, pub u64, pub u8, pub Vec<Leaf>);
 
 /// A frame: function, line, variables.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct FrameShown(pub String, pub u64, pub Vec<Shown>);
+pub struct FrameShown(pub String, pub u64, pub Vec<ShownLocal>);
 
 /// A stop.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Stop {
+pub struct GdbStop {
     /// Address as in the file.
     pub pc: u64,
     /// Whether a row of the line table starts here (1).
@@ -45,7 +45,7 @@ pub struct Stop {
 
 /// What to run and where to stop.
 #[derive(Serialize)]
-pub struct Session<'a> {
+pub struct GdbSession<'a> {
     /// The file.
     pub binary: &'a Path,
     /// Units whose lines count, by file name.
@@ -93,8 +93,8 @@ pub enum GdbError {
 /// A line that a script writes.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Record {
-    Stop(Box<Stop>),
+pub(crate) enum GdbRecord {
+    Stop(Box<GdbStop>),
     Calls {
         function: String,
         callers: Vec<String>,
@@ -115,21 +115,21 @@ pub(crate) enum Record {
     },
 }
 
-impl Session<'_> {
+impl GdbSession<'_> {
     /// Runs gdb and returns the stops.
-    pub fn run(&self) -> Result<Vec<Stop>, GdbError> {
+    pub fn run(&self) -> Result<Vec<GdbStop>, GdbError> {
         let records = run_script(STOPS, self.binary, self)?;
         // Half a run has fewer moments than the source, and what is right would look wrong.
-        if records.iter().any(|r| matches!(r, Record::Cut { .. })) {
+        if records.iter().any(|r| matches!(r, GdbRecord::Cut { .. })) {
             let reason = format!("more than {} stops", self.limit);
             return Err(GdbError::Script { binary: self.binary.to_owned(), reason });
         }
-        Ok(records.into_iter().filter_map(|r| if let Record::Stop(stop) = r { Some(*stop) } else { None }).collect())
+        Ok(records.into_iter().filter_map(|r| if let GdbRecord::Stop(stop) = r { Some(*stop) } else { None }).collect())
     }
 }
 
 #[derive(Serialize)]
-struct Config<'a, C> {
+struct GdbConfig<'a, C> {
     #[serde(flatten)]
     own: &'a C,
     output: &'a Path,
@@ -137,12 +137,12 @@ struct Config<'a, C> {
 }
 
 /// Runs a script inside gdb with its configuration; an output without an end is an error.
-pub(crate) fn run_script<C: Serialize>(script: &str, binary: &Path, own: &C) -> Result<Vec<Record>, GdbError> {
+pub(crate) fn run_script<C: Serialize>(script: &str, binary: &Path, own: &C) -> Result<Vec<GdbRecord>, GdbError> {
     let tool = |e: &dyn std::fmt::Display| GdbError::Tool(e.to_string());
     let gdb = find_tool(ToolKind::Gdb, None).map_err(|e| tool(&e))?;
     let scratch = Scratch::new().map_err(|e| tool(&e))?;
     let output = scratch.join("stops");
-    let text = serde_json::to_string(&Config { own, output: &output, pattern: PATTERN }).map_err(|e| tool(&e))?;
+    let text = serde_json::to_string(&GdbConfig { own, output: &output, pattern: PATTERN }).map_err(|e| tool(&e))?;
     let config = scratch.write("config", text).map_err(|e| tool(&e))?;
     let script = scratch.write("stops.py", script).map_err(|e| tool(&e))?;
     let limits = Limits { wall: Duration::from_secs(3600), cpu: Duration::from_secs(1200), ..Limits::default() };
@@ -160,12 +160,12 @@ pub(crate) fn run_script<C: Serialize>(script: &str, binary: &Path, own: &C) -> 
     let mut records = Vec::new();
     for line in text.lines() {
         match serde_json::from_str(line).map_err(|e| failed(format!("{e} in {line}")))? {
-            Record::End { end } => return Err(failed(end)),
+            GdbRecord::End { end } => return Err(failed(end)),
             record => records.push(record),
         }
     }
     match records.last() {
-        Some(Record::Done { .. }) => Ok(records),
+        Some(GdbRecord::Done { .. }) => Ok(records),
         _ => Err(failed(format!("it ended early ({:?}): {}", outcome.exit, outcome.stderr_text()))),
     }
 }

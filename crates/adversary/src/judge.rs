@@ -15,8 +15,8 @@
 //!
 //! So nothing that is ambiguous counts as right, and nothing counts as wrong for want of a moment.
 
-use crate::gdb::{PATTERN, Stop};
-use crate::repaired::{Index, Label};
+use crate::gdb::{GdbStop, PATTERN};
+use crate::repaired::{Index, LocationLabel};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
@@ -42,7 +42,7 @@ pub enum Unjudged {
 
 /// What became of one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ValueVerdict {
     /// It is the source's.
     Right,
     /// It is not.
@@ -56,7 +56,7 @@ pub enum Verdict {
 
 /// One value at one stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct JudgedShown {
     /// Where.
     pub pc: u64,
     /// The function gdb names.
@@ -72,23 +72,23 @@ pub struct Judged {
     /// Line of its declaration.
     pub decl_line: u64,
     /// Whose location it is.
-    pub label: Label,
+    pub label: LocationLabel,
     /// The relation, for a new location.
     pub relation: String,
     /// What gdb shows.
     pub shown: String,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: ValueVerdict,
 }
 
 /// The moments of the -O0 build.
-pub struct Moments<'a> {
-    stops: &'a [Stop],
-    by_place: HashMap<(&'a str, u64, &'a str), Vec<Moment>>,
+pub struct ReferenceMoments<'a> {
+    stops: &'a [GdbStop],
+    by_place: HashMap<(&'a str, u64, &'a str), Vec<ReferenceMoment>>,
 }
 
 #[derive(Clone, Copy)]
-struct Moment {
+struct ReferenceMoment {
     stop: usize,
     /// Whether control came to the line here, rather than going on inside it.
     first: bool,
@@ -96,26 +96,30 @@ struct Moment {
     opening: bool,
 }
 
-enum Value {
+enum JudgedValue {
     Known(String),
     Indefinite,
 }
 
-impl<'a> Moments<'a> {
+impl<'a> ReferenceMoments<'a> {
     /// The moments of a run over a stack filled with [`PATTERN`].
-    pub fn new(stops: &'a [Stop]) -> Self {
-        let mut by_place: HashMap<_, Vec<Moment>> = HashMap::new();
+    pub fn new(stops: &'a [GdbStop]) -> Self {
+        let mut by_place: HashMap<_, Vec<ReferenceMoment>> = HashMap::new();
         let mut last: HashMap<u64, (&str, u64, u64)> = HashMap::new();
         for (n, stop) in stops.iter().enumerate() {
             let Some(frame) = stop.frames.first() else { continue };
             let (function, line) = (frame.0.as_str(), frame.1);
             if let Some(opening) = stop.opening {
                 last.remove(&stop.base);
-                by_place.entry((function, opening, stop.memory.as_str())).or_default().push(Moment { stop: n, first: true, opening: true });
+                by_place.entry((function, opening, stop.memory.as_str())).or_default().push(ReferenceMoment {
+                    stop: n,
+                    first: true,
+                    opening: true,
+                });
             }
             let before = last.insert(stop.base, (function, line, stop.pc));
             let first = !before.is_some_and(|(f, l, pc)| f == function && l == line && stop.pc > pc);
-            by_place.entry((function, line, stop.memory.as_str())).or_default().push(Moment { stop: n, first, opening: false });
+            by_place.entry((function, line, stop.memory.as_str())).or_default().push(ReferenceMoment { stop: n, first, opening: false });
         }
         Self { stops, by_place }
     }
@@ -130,7 +134,7 @@ impl<'a> Moments<'a> {
         self.stops.is_empty()
     }
 
-    fn value(&self, moment: Moment, depth: usize, function: &str, variable: (&str, u64), path: &str) -> Value {
+    fn value(&self, moment: ReferenceMoment, depth: usize, function: &str, variable: (&str, u64), path: &str) -> JudgedValue {
         let read = || -> Option<&String> {
             let frame = self.stops[moment.stop].frames.get(depth).filter(|f| f.0 == function)?;
             let shown = frame.2.iter().find(|v| (v.0.as_str(), v.1) == variable)?;
@@ -138,7 +142,7 @@ impl<'a> Moments<'a> {
             let leaf = shown.3.iter().find(|l| l.0 == path)?;
             leaf.1.as_ref().filter(|v| passed && !unwritten(v))
         };
-        read().map_or(Value::Indefinite, |v| Value::Known(v.clone()))
+        read().map_or(JudgedValue::Indefinite, |v| JudgedValue::Known(v.clone()))
     }
 }
 
@@ -159,7 +163,7 @@ fn hexadecimal(value: f64) -> String {
 }
 
 /// Judges every value at every stop of the repaired build's run.
-pub fn judge(moments: &Moments<'_>, stops: &[Stop], index: &Index<'_>) -> Vec<Judged> {
+pub fn judge(moments: &ReferenceMoments<'_>, stops: &[GdbStop], index: &Index<'_>) -> Vec<JudgedShown> {
     let mut totals: HashMap<(u64, &str), usize> = HashMap::new();
     for stop in stops {
         *totals.entry((stop.pc, stop.memory.as_str())).or_default() += 1;
@@ -185,14 +189,14 @@ pub fn judge(moments: &Moments<'_>, stops: &[Stop], index: &Index<'_>) -> Vec<Ju
                     if location.is_none() && (value.is_none() || stop.row == 0) {
                         continue;
                     }
-                    let expected = |m: &Moment| (*m, moments.value(*m, depth, &frame.0, (shown.0.as_str(), shown.1), path));
+                    let expected = |m: &ReferenceMoment| (*m, moments.value(*m, depth, &frame.0, (shown.0.as_str(), shown.1), path));
                     let verdict = match value {
-                        None => Verdict::NotJudged(Unjudged::Unreadable),
-                        Some(v) if v.starts_with('!') => Verdict::NotJudged(Unjudged::Unreadable),
-                        Some(_) if twice => Verdict::NotJudged(Unjudged::TwoInstances),
+                        None => ValueVerdict::NotJudged(Unjudged::Unreadable),
+                        Some(v) if v.starts_with('!') => ValueVerdict::NotJudged(Unjudged::Unreadable),
+                        Some(_) if twice => ValueVerdict::NotJudged(Unjudged::TwoInstances),
                         Some(v) => compare(v, candidates.iter().map(expected).collect(), *arrival, totals[&key]),
                     };
-                    found.push(Judged {
+                    found.push(JudgedShown {
                         pc: stop.pc,
                         function: newest.0.clone(),
                         line: newest.1,
@@ -200,7 +204,7 @@ pub fn judge(moments: &Moments<'_>, stops: &[Stop], index: &Index<'_>) -> Vec<Ju
                         arrival: *visit,
                         variable: format!("{}{path}", shown.0),
                         decl_line: shown.1,
-                        label: location.map_or(Label::Compiler, |l| l.label),
+                        label: location.map_or(LocationLabel::Compiler, |l| l.label),
                         relation: location.map_or_else(String::new, |l| l.relation.clone()),
                         shown: value.clone().unwrap_or_else(|| "<optimized out>".to_owned()),
                         verdict,
@@ -213,37 +217,41 @@ pub fn judge(moments: &Moments<'_>, stops: &[Stop], index: &Index<'_>) -> Vec<Ju
 }
 
 /// The rules, applied to one value.
-fn compare(shown: &str, candidates: Vec<(Moment, Value)>, arrival: usize, arrivals: usize) -> Verdict {
+fn compare(shown: &str, candidates: Vec<(ReferenceMoment, JudgedValue)>, arrival: usize, arrivals: usize) -> ValueVerdict {
     if candidates.is_empty() {
-        return Verdict::NotJudged(Unjudged::NoMoment);
+        return ValueVerdict::NotJudged(Unjudged::NoMoment);
     }
     let mut values = Vec::new();
     let mut in_order = Vec::new();
     for (moment, value) in candidates {
-        let Value::Known(value) = value else { return Verdict::NotJudged(Unjudged::Indefinite) };
+        let JudgedValue::Known(value) = value else { return ValueVerdict::NotJudged(Unjudged::Indefinite) };
         if moment.first {
             in_order.push(value.clone());
         }
         values.push(value);
     }
     if shown == "elsewhere" || values.iter().any(|v| v == "elsewhere") {
-        return Verdict::NotJudged(Unjudged::Address);
+        return ValueVerdict::NotJudged(Unjudged::Address);
     }
     if !values.iter().any(|v| agree(shown, v)) {
         return if arrivals > in_order.len() {
-            Verdict::NotJudged(Unjudged::MoreArrivals)
+            ValueVerdict::NotJudged(Unjudged::MoreArrivals)
         } else {
-            Verdict::Wrong { expected: values.into_iter().collect() }
+            ValueVerdict::Wrong { expected: values.into_iter().collect() }
         };
     }
     if values.iter().all(|v| agree(shown, v)) {
-        return Verdict::Right;
+        return ValueVerdict::Right;
     }
     if arrivals == in_order.len() && values.len() == in_order.len() {
         let expected = &in_order[arrival - 1];
-        return if agree(shown, expected) { Verdict::Right } else { Verdict::Wrong { expected: BTreeSet::from([expected.clone()]) } };
+        return if agree(shown, expected) {
+            ValueVerdict::Right
+        } else {
+            ValueVerdict::Wrong { expected: BTreeSet::from([expected.clone()]) }
+        };
     }
-    Verdict::NotJudged(Unjudged::Ambiguous)
+    ValueVerdict::NotJudged(Unjudged::Ambiguous)
 }
 
 /// Equal as values. A pointer at the end of one object is the same as one at the start of the next.
@@ -257,49 +265,49 @@ fn agree(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gdb::{FrameShown, Shown};
+    use crate::gdb::{FrameShown, ShownLocal};
 
-    fn stop(pc: u64, line: u64, memory: &str, value: &str) -> Stop {
-        let shown = Shown("t".to_owned(), 2, 0, vec![(String::new(), Some(value.to_owned()))]);
+    fn stop(pc: u64, line: u64, memory: &str, value: &str) -> GdbStop {
+        let shown = ShownLocal("t".to_owned(), 2, 0, vec![(String::new(), Some(value.to_owned()))]);
         let frames = vec![FrameShown("f".to_owned(), line, vec![shown])];
-        Stop { pc, row: 1, memory: memory.to_owned(), frames, mark: 1, base: 1, opening: None }
+        GdbStop { pc, row: 1, memory: memory.to_owned(), frames, mark: 1, base: 1, opening: None }
     }
 
-    fn verdicts(reference: &[Stop], optimized: &[Stop]) -> Vec<Verdict> {
+    fn verdicts(reference: &[GdbStop], optimized: &[GdbStop]) -> Vec<ValueVerdict> {
         let sidecar = crate::repaired::Sidecar { functions: Vec::new() };
-        let moments = Moments::new(reference);
+        let moments = ReferenceMoments::new(reference);
         judge(&moments, optimized, &sidecar.index()).into_iter().map(|j| j.verdict).collect()
     }
 
     #[test]
     fn the_value_of_another_moment_is_wrong() {
         let reference = [stop(16, 5, "a", "1"), stop(16, 5, "b", "2")];
-        let wrong = Verdict::Wrong { expected: BTreeSet::from(["2".to_owned()]) };
+        let wrong = ValueVerdict::Wrong { expected: BTreeSet::from(["2".to_owned()]) };
         assert_eq!(verdicts(&reference, &[stop(64, 5, "b", "1")]), [wrong]);
-        assert_eq!(verdicts(&reference, &[stop(64, 5, "a", "1")]), [Verdict::Right]);
+        assert_eq!(verdicts(&reference, &[stop(64, 5, "a", "1")]), [ValueVerdict::Right]);
     }
 
     #[test]
     fn visits_in_equal_number_are_paired_in_order() {
         let reference = [stop(16, 5, "a", "1"), stop(20, 6, "a", "1"), stop(16, 5, "a", "2")];
         let right = [stop(64, 5, "a", "1"), stop(64, 5, "a", "2")];
-        assert_eq!(verdicts(&reference, &right), [Verdict::Right, Verdict::Right]);
+        assert_eq!(verdicts(&reference, &right), [ValueVerdict::Right, ValueVerdict::Right]);
         let late = verdicts(&reference, &[stop(64, 5, "a", "2"), stop(64, 5, "a", "2")]);
-        assert!(matches!(late[0], Verdict::Wrong { .. }) && late[1] == Verdict::Right);
+        assert!(matches!(late[0], ValueVerdict::Wrong { .. }) && late[1] == ValueVerdict::Right);
     }
 
     #[test]
     fn what_is_ambiguous_is_neither_right_nor_wrong() {
         let reference = [stop(16, 5, "a", "1"), stop(20, 6, "a", "1"), stop(16, 5, "a", "2")];
-        assert_eq!(verdicts(&reference, &[stop(64, 5, "a", "2")]), [Verdict::NotJudged(Unjudged::Ambiguous)]);
-        assert_eq!(verdicts(&reference, &[stop(64, 7, "a", "2")]), [Verdict::NotJudged(Unjudged::NoMoment)]);
-        assert!(matches!(verdicts(&reference, &[stop(64, 5, "a", "3")])[0], Verdict::Wrong { .. }));
+        assert_eq!(verdicts(&reference, &[stop(64, 5, "a", "2")]), [ValueVerdict::NotJudged(Unjudged::Ambiguous)]);
+        assert_eq!(verdicts(&reference, &[stop(64, 7, "a", "2")]), [ValueVerdict::NotJudged(Unjudged::NoMoment)]);
+        assert!(matches!(verdicts(&reference, &[stop(64, 5, "a", "3")])[0], ValueVerdict::Wrong { .. }));
     }
 
     #[test]
     fn what_nobody_wrote_is_no_value() {
         let reference = [stop(16, 5, "a", "-1515870811")];
-        assert_eq!(verdicts(&reference, &[stop(64, 5, "a", "7")]), [Verdict::NotJudged(Unjudged::Indefinite)]);
+        assert_eq!(verdicts(&reference, &[stop(64, 5, "a", "7")]), [ValueVerdict::NotJudged(Unjudged::Indefinite)]);
         assert!(unwritten("165") && unwritten("-91") && unwritten("42405") && !unwritten("164"));
         assert_eq!(hexadecimal(-3.5), "-0x1.c000000000000p+1");
     }
@@ -307,6 +315,6 @@ mod tests {
     #[test]
     fn a_variable_has_no_value_before_its_declaration_is_passed() {
         let reference = [stop(16, 2, "a", "1")];
-        assert_eq!(verdicts(&reference, &[stop(64, 2, "a", "7")]), [Verdict::NotJudged(Unjudged::Indefinite)]);
+        assert_eq!(verdicts(&reference, &[stop(64, 2, "a", "7")]), [ValueVerdict::NotJudged(Unjudged::Indefinite)]);
     }
 }

@@ -19,7 +19,7 @@ const MIXINS: &str = include_str!("../kinds/mixins.c");
 
 /// One kind of hostile function.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct HostileKind {
     /// Its name, which reports use.
     pub name: &'static str,
     /// What is hostile about it.
@@ -45,13 +45,13 @@ pub struct Hostile {
 }
 
 /// Every kind, in the order of the texts.
-pub fn all() -> Vec<Kind> {
+pub fn all() -> Vec<HostileKind> {
     GROUPS
         .iter()
         .flat_map(|group| sections(group))
         .map(|(head, text)| {
             let (name, what) = head.split_once(": ").unwrap_or((head, ""));
-            Kind { name, what, exclusive: text.starts_with("EXCLUSIVE\n"), text: text.trim_start_matches("EXCLUSIVE\n") }
+            HostileKind { name, what, exclusive: text.starts_with("EXCLUSIVE\n"), text: text.trim_start_matches("EXCLUSIVE\n") }
         })
         .collect()
 }
@@ -61,7 +61,7 @@ fn sections(file: &'static str) -> impl Iterator<Item = (&'static str, &'static 
     file.split("@@ ").skip(1).filter_map(|part| part.split_once('\n'))
 }
 
-impl Kind {
+impl HostileKind {
     /// Fills the holes.
     pub fn fill(&self, dice: &mut Dice, name: &str) -> Hostile {
         let mut filler = Filler { dice, name, known: BTreeMap::new(), mixins: 0 };

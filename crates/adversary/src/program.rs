@@ -1,6 +1,6 @@
 //! Programs of many hostile functions, and the rounds in which they are called.
 
-use crate::kinds::{self, Hostile, Kind};
+use crate::kinds::{self, Hostile, HostileKind};
 use trueline_generate::Dice;
 
 const DRIVER: &str = include_str!("driver.c");
@@ -20,7 +20,7 @@ pub const SHARED: [(&str, &str, usize, usize); 9] = [
 
 /// Several hostile functions in one program.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct HostileProgram {
     /// The seed it was made from.
     pub seed: u64,
     /// Its functions, in the order of their numbers.
@@ -61,9 +61,9 @@ impl Round {
     }
 }
 
-impl Program {
+impl HostileProgram {
     /// A program of `count` functions whose kinds are drawn from `kinds`, each about equally often.
-    pub fn make(seed: u64, count: usize, kinds: &[Kind]) -> Self {
+    pub fn make(seed: u64, count: usize, kinds: &[HostileKind]) -> Self {
         let mut dice = Dice::new(seed);
         let mut functions = Vec::new();
         let mut taken: Vec<&str> = Vec::new();
@@ -84,16 +84,16 @@ impl Program {
 
     /// The units with debug information, then the driver, by file name.
     pub fn units(&self) -> Vec<(&'static str, String)> {
-        let header = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n".to_owned() + &declarations(Linkage::Extern);
+        let header = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n".to_owned() + &declarations(HelperLinkage::Extern);
         let join = |part: fn(&Hostile) -> &str| self.functions.iter().map(part).collect::<Vec<_>>().join("\n");
         let second = join(|h| &h.second);
         let mut first = format!("{header}\n{}", join(|h| &h.first));
         let calls: String = self.functions.iter().enumerate().map(|(n, h)| format!("  case {n}: return {}(k, d);\n", h.name)).collect();
         let prototypes: String = self.functions.iter().map(|h| format!("int {}(int k, int d);\n", h.name)).collect();
-        let mut driver = declarations(Linkage::Extern) + &prototypes;
+        let mut driver = declarations(HelperLinkage::Extern) + &prototypes;
         match self.storage {
-            Storage::Here => first.push_str(&declarations(Linkage::Definition)),
-            Storage::Elsewhere => driver.push_str(&declarations(Linkage::Definition)),
+            Storage::Here => first.push_str(&declarations(HelperLinkage::Definition)),
+            Storage::Elsewhere => driver.push_str(&declarations(HelperLinkage::Definition)),
         }
         driver.push_str(&format!("static int call(int f, int k, int d) {{\n  switch (f) {{\n{calls}  }}\n  return 0;\n}}\n"));
         vec![("first.c", first), ("second.c", format!("{header}\n{second}")), ("driver.c", DRIVER.replace("DECLARATIONS", &driver))]
@@ -134,13 +134,13 @@ impl Program {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Linkage {
+enum HelperLinkage {
     Extern,
     Definition,
 }
 
-fn declarations(linkage: Linkage) -> String {
-    let word = if linkage == Linkage::Extern { "extern " } else { "" };
+fn declarations(linkage: HelperLinkage) -> String {
+    let word = if linkage == HelperLinkage::Extern { "extern " } else { "" };
     let one = |(name, kind, elements, _): &(&str, &str, usize, usize)| {
         let suffix = if *elements > 0 { format!("[{elements}]") } else { String::new() };
         format!("{word}{kind} {name}{suffix};\n")
@@ -149,7 +149,7 @@ fn declarations(linkage: Linkage) -> String {
 }
 
 /// Every kind of the names given, all when none is.
-pub fn choose(names: &[String]) -> Vec<Kind> {
+pub fn choose(names: &[String]) -> Vec<HostileKind> {
     kinds::all().into_iter().filter(|k| names.is_empty() || names.iter().any(|n| n == k.name)).collect()
 }
 
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn programs_of_neighbouring_seeds_use_every_kind() {
         let kinds = choose(&[]);
-        let mut seen: Vec<&str> = (0..6).flat_map(|seed| Program::make(seed, 16, &kinds).functions).map(|f| f.kind).collect();
+        let mut seen: Vec<&str> = (0..6).flat_map(|seed| HostileProgram::make(seed, 16, &kinds).functions).map(|f| f.kind).collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), kinds.len());
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_ordinary_run_meets_no_rare_constant() {
-        let program = Program::make(3, 30, &choose(&[]));
+        let program = HostileProgram::make(3, 30, &choose(&[]));
         for round in program.ordinary() {
             assert!(!program.functions[round.function].rare.contains(&round.k));
         }

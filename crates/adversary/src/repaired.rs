@@ -7,7 +7,7 @@ use std::path::Path;
 /// How a location is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Label {
+pub enum LocationLabel {
     /// On every input.
     Proved,
     /// In the runs that were made.
@@ -18,7 +18,7 @@ pub enum Label {
 
 /// A new location.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Location {
+pub struct RepairedLocation {
     /// First PC.
     pub low: u64,
     /// One past the last.
@@ -30,7 +30,7 @@ pub struct Location {
     /// The source function it belongs to.
     pub function: String,
     /// How it is known.
-    pub label: Label,
+    pub label: LocationLabel,
     /// The relation, readable.
     #[serde(default)]
     pub relation: String,
@@ -38,7 +38,7 @@ pub struct Location {
 
 /// A function of the sidecar.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Function {
+pub struct RepairedFunction {
     /// Its name.
     pub name: String,
     /// Its first instruction.
@@ -46,14 +46,14 @@ pub struct Function {
     /// Why nothing was done.
     pub reason: Option<String>,
     /// Every new location.
-    pub locations: Vec<Location>,
+    pub locations: Vec<RepairedLocation>,
 }
 
 /// The sidecar.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sidecar {
     /// Every function.
-    pub functions: Vec<Function>,
+    pub functions: Vec<RepairedFunction>,
 }
 
 impl Sidecar {
@@ -79,7 +79,7 @@ impl Sidecar {
 
     /// The new locations by variable, for lookups by PC.
     pub fn index(&self) -> Index<'_> {
-        let mut by_variable: BTreeMap<(&str, u64), Vec<&Location>> = BTreeMap::new();
+        let mut by_variable: BTreeMap<(&str, u64), Vec<&RepairedLocation>> = BTreeMap::new();
         for location in self.functions.iter().flat_map(|f| &f.locations) {
             by_variable.entry((&location.variable, location.decl_line)).or_default().push(location);
         }
@@ -89,12 +89,12 @@ impl Sidecar {
 
 /// New locations by variable.
 pub struct Index<'a> {
-    by_variable: BTreeMap<(&'a str, u64), Vec<&'a Location>>,
+    by_variable: BTreeMap<(&'a str, u64), Vec<&'a RepairedLocation>>,
 }
 
 impl Index<'_> {
     /// The new location of a variable at a PC, if it has one there.
-    pub fn at(&self, variable: &str, decl_line: u64, pc: u64) -> Option<&Location> {
+    pub fn at(&self, variable: &str, decl_line: u64, pc: u64) -> Option<&RepairedLocation> {
         self.by_variable.get(&(variable, decl_line))?.iter().find(|l| (l.low..l.high).contains(&pc)).copied()
     }
 }

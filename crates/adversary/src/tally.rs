@@ -1,7 +1,7 @@
 //! Counts per kind and label, which add up over programs and runs.
 
-use crate::judge::{Judged, Unjudged, Verdict};
-use crate::repaired::Label;
+use crate::judge::{JudgedShown, Unjudged, ValueVerdict};
+use crate::repaired::LocationLabel;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,7 +39,7 @@ impl Count {
 
 /// Everything that was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct TrialTally {
     /// Functions that were repaired, once per build.
     pub functions: u64,
     /// Stops of repaired builds.
@@ -49,17 +49,17 @@ pub struct Tally {
     /// Functions left alone, by reason.
     pub left_alone: BTreeMap<String, u64>,
     /// Per kind and label.
-    pub counts: BTreeMap<String, BTreeMap<Label, Count>>,
+    pub counts: BTreeMap<String, BTreeMap<LocationLabel, Count>>,
 }
 
-impl Tally {
+impl TrialTally {
     /// Counts one value.
-    pub fn count(&mut self, kind: &str, judged: &Judged) {
+    pub fn count(&mut self, kind: &str, judged: &JudgedShown) {
         let count = self.counts.entry(kind.to_owned()).or_default().entry(judged.label).or_default();
         match &judged.verdict {
-            Verdict::Right => count.right += 1,
-            Verdict::Wrong { .. } => count.wrong += 1,
-            Verdict::NotJudged(why) => *count.unjudged.entry(*why).or_default() += 1,
+            ValueVerdict::Right => count.right += 1,
+            ValueVerdict::Wrong { .. } => count.wrong += 1,
+            ValueVerdict::NotJudged(why) => *count.unjudged.entry(*why).or_default() += 1,
         }
     }
 
@@ -80,16 +80,16 @@ impl Tally {
     }
 
     /// The sum over kinds of one label.
-    pub fn of(&self, label: Label) -> Count {
+    pub fn of(&self, label: LocationLabel) -> Count {
         let mut sum = Count::default();
         self.counts.values().filter_map(|labels| labels.get(&label)).for_each(|c| sum.add(c));
         sum
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for TrialTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let labels = [Label::Proved, Label::Validated, Label::Compiler];
+        let labels = [LocationLabel::Proved, LocationLabel::Validated, LocationLabel::Compiler];
         writeln!(
             f,
             "| kind | proved: compared | wrong | not judged | validated: compared | wrong | not judged | the compiler's: compared | wrong |"

@@ -1,10 +1,10 @@
 //! One program on trial: built, repaired on its ordinary run, then run on the hostile rounds in gdb and judged.
 
-use crate::gdb::{GdbError, Places, Session};
-use crate::judge::{self, Judged, Moments, Verdict};
-use crate::program::{Program, Round, SHARED};
+use crate::gdb::{GdbError, GdbSession, Places};
+use crate::judge::{self, JudgedShown, ReferenceMoments, ValueVerdict};
+use crate::program::{HostileProgram, Round, SHARED};
 use crate::repaired::Sidecar;
-use crate::tally::Tally;
+use crate::tally::TrialTally;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,14 +15,14 @@ const STOPS: usize = 200_000;
 
 /// A compiler and its level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Build {
+pub struct TrialBuild {
     /// The compiler.
     pub cc: String,
     /// The level.
     pub level: String,
 }
 
-impl Build {
+impl TrialBuild {
     /// Reads `gcc-12:-O2`.
     pub fn parse(text: &str) -> Option<Self> {
         let (cc, level) = text.split_once(':')?;
@@ -32,24 +32,24 @@ impl Build {
 
 /// A wrong value, with what is needed to see it again.
 #[derive(Clone, Debug)]
-pub struct WrongValue {
+pub struct WrongShown {
     /// The build.
-    pub build: Build,
+    pub build: TrialBuild,
     /// The kind of the function.
     pub kind: &'static str,
     /// The round on which it shows.
     pub round: Round,
     /// The value.
-    pub judged: Judged,
+    pub judged: JudgedShown,
 }
 
 /// What came out of one program.
 #[derive(Clone, Debug, Default)]
-pub struct Findings {
+pub struct TrialFindings {
     /// The counts.
-    pub tally: Tally,
+    pub tally: TrialTally,
     /// Wrong values under a new location, one for each function and variable.
-    pub wrong: Vec<WrongValue>,
+    pub wrong: Vec<WrongShown>,
 }
 
 /// Why a program could not be tried.
@@ -68,7 +68,7 @@ fn other(e: impl std::fmt::Display) -> TrialError {
 }
 
 /// Builds the program: the driver without debug information, the other units at the level.
-pub fn build(program: &Program, dir: &Path, cc: &str, flags: &[&str], output: &str) -> Result<PathBuf, TrialError> {
+pub fn build(program: &HostileProgram, dir: &Path, cc: &str, flags: &[&str], output: &str) -> Result<PathBuf, TrialError> {
     let compiler = find_compiler(cc).map_err(other)?;
     let mut objects = Vec::new();
     for (name, text) in program.units() {
@@ -97,8 +97,8 @@ pub fn build(program: &Program, dir: &Path, cc: &str, flags: &[&str], output: &s
 }
 
 /// Tries a program with every build. `trueline` is the command to be judged.
-pub fn run(program: &Program, builds: &[Build], trueline: &Path) -> Result<Findings, TrialError> {
-    let mut findings = Findings::default();
+pub fn run(program: &HostileProgram, builds: &[TrialBuild], trueline: &Path) -> Result<TrialFindings, TrialError> {
+    let mut findings = TrialFindings::default();
     let compilers: BTreeSet<&str> = builds.iter().map(|b| b.cc.as_str()).collect();
     for cc in compilers {
         let scratch = Scratch::new().map_err(other)?;
@@ -120,7 +120,7 @@ pub fn run(program: &Program, builds: &[Build], trueline: &Path) -> Result<Findi
         if rounds.is_empty() {
             continue;
         }
-        let session = |binary, places| Session {
+        let session = |binary, places| GdbSession {
             binary,
             units: vec!["first.c".to_owned(), "second.c".to_owned()],
             shared: SHARED.iter().map(|s| (s.0.to_owned(), s.3 as u64)).collect(),
@@ -130,7 +130,7 @@ pub fn run(program: &Program, builds: &[Build], trueline: &Path) -> Result<Findi
             limit: STOPS,
         };
         let arrivals = session(&reference, Places::Functions(improved.iter().cloned().collect())).run()?;
-        let moments = Moments::new(&arrivals);
+        let moments = ReferenceMoments::new(&arrivals);
         for (of, file, sidecar) in &repaired {
             let stops = session(file, Places::Ranges(sidecar.ranges())).run()?;
             findings.tally.stops += stops.len() as u64;
@@ -140,26 +140,27 @@ pub fn run(program: &Program, builds: &[Build], trueline: &Path) -> Result<Findi
     Ok(findings)
 }
 
-fn collect(program: &Program, build: &Build, rounds: &[Round], judged: Vec<Judged>, findings: &mut Findings) {
+fn collect(program: &HostileProgram, build: &TrialBuild, rounds: &[Round], judged: Vec<JudgedShown>, findings: &mut TrialFindings) {
     let mut seen = BTreeSet::new();
     for one in judged {
         let Some(round) = one.mark.checked_sub(1).and_then(|n| rounds.get(n)) else { continue };
         let kind = program.functions[round.function].kind;
         findings.tally.count(kind, &one);
-        let own = one.label != crate::repaired::Label::Compiler;
-        if own && matches!(one.verdict, Verdict::Wrong { .. }) && seen.insert((one.function.clone(), one.variable.clone(), one.label)) {
-            findings.wrong.push(WrongValue { build: build.clone(), kind, round: *round, judged: one });
+        let own = one.label != crate::repaired::LocationLabel::Compiler;
+        if own && matches!(one.verdict, ValueVerdict::Wrong { .. }) && seen.insert((one.function.clone(), one.variable.clone(), one.label))
+        {
+            findings.wrong.push(WrongShown { build: build.clone(), kind, round: *round, judged: one });
         }
     }
 }
 
 /// Repairs on the program's own run.
 fn repair(
-    program: &Program,
+    program: &HostileProgram,
     reference: &Path,
     optimized: &Path,
     trueline: &Path,
-    tally: &mut Tally,
+    tally: &mut TrialTally,
 ) -> Result<Option<(PathBuf, Sidecar)>, TrialError> {
     let mut repaired = optimized.to_owned().into_os_string();
     repaired.push(".repaired");

@@ -1,13 +1,13 @@
 //! A wrong value as something to see again: the source, the commands, what gdb says.
 
-use crate::judge::Verdict;
-use crate::program::{Program, Round};
-use crate::trial::WrongValue;
+use crate::judge::ValueVerdict;
+use crate::program::{HostileProgram, Round};
+use crate::trial::WrongShown;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Writes a directory below `out` and returns it.
-pub fn write(out: &Path, program: &Program, wrong: &WrongValue) -> io::Result<PathBuf> {
+pub fn write(out: &Path, program: &HostileProgram, wrong: &WrongShown) -> io::Result<PathBuf> {
     let j = &wrong.judged;
     let label = format!("{:?}", j.label).to_lowercase();
     let name = format!(
@@ -28,7 +28,7 @@ pub fn write(out: &Path, program: &Program, wrong: &WrongValue) -> io::Result<Pa
     let ordinary: Vec<String> = program.ordinary().iter().map(Round::argument).collect();
     let (cc, level) = (&wrong.build.cc, &wrong.build.level);
     let expected = match &j.verdict {
-        Verdict::Wrong { expected } => expected.iter().cloned().collect::<Vec<_>>().join(" or "),
+        ValueVerdict::Wrong { expected } => expected.iter().cloned().collect::<Vec<_>>().join(" or "),
         _ => String::new(),
     };
     let text = &program.functions[wrong.round.function];

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use trueline_adversary::calls::{self, Sampled};
-use trueline_adversary::gdb::{Places, Session, Stop};
-use trueline_adversary::judge::{Judged, Moments, Verdict, judge};
-use trueline_adversary::repaired::{Function, Label, Location, Sidecar};
+use trueline_adversary::gdb::{GdbSession, GdbStop, Places};
+use trueline_adversary::judge::{JudgedShown, ReferenceMoments, ValueVerdict, judge};
+use trueline_adversary::repaired::{LocationLabel, RepairedFunction, RepairedLocation, Sidecar};
 use trueline_toolchain::{Job, Limits, Scratch, ToolKind, find_compiler, find_tool};
 
 const SHARED: [(&str, u64); 2] = [("out", 64), ("round_no", 4)];
@@ -41,9 +41,9 @@ fn build(scratch: &Scratch, level: &str, extra: u32) -> PathBuf {
     output
 }
 
-fn stops(binary: &PathBuf, places: Places) -> Vec<Stop> {
+fn stops(binary: &PathBuf, places: Places) -> Vec<GdbStop> {
     let shared = SHARED.map(|(n, s)| (n.to_owned(), s)).to_vec();
-    let session = Session { binary, units: vec!["source.c".to_owned()], shared, mark: None, args: Vec::new(), places, limit: 10_000 };
+    let session = GdbSession { binary, units: vec!["source.c".to_owned()], shared, mark: None, args: Vec::new(), places, limit: 10_000 };
     session.run().unwrap()
 }
 
@@ -67,16 +67,16 @@ fn sampled(extra: u32) -> Option<Sampled> {
     let (start, end) = extent(&optimized);
     let pcs: BTreeSet<u64> =
         stops(&optimized, Places::Functions(Vec::new())).iter().map(|s| s.pc).filter(|pc| (start..end).contains(pc)).collect();
-    let location = |low: &u64| Location {
+    let location = |low: &u64| RepairedLocation {
         low: *low,
         high: low + 1,
         variable: "t".to_owned(),
         decl_line: 3,
         function: "f".to_owned(),
-        label: Label::Proved,
+        label: LocationLabel::Proved,
         relation: String::new(),
     };
-    let function = Function { name: "f".to_owned(), address: start, reason: None, locations: pcs.iter().map(location).collect() };
+    let function = RepairedFunction { name: "f".to_owned(), address: start, reason: None, locations: pcs.iter().map(location).collect() };
     let sidecar = Sidecar { functions: vec![function] };
     Some(calls::sample(&reference, &optimized, &sidecar, &[], 1, 10_000).unwrap())
 }
@@ -86,7 +86,7 @@ fn sampled_calls_of_an_honest_build_pass() {
     let Some(sampled) = sampled(1) else { return };
     assert!(sampled.matched.contains("f") && sampled.unmatched.is_empty(), "{sampled:?}");
     assert_eq!(wrong_of(&sampled.judged, "t"), 0, "{sampled:?}");
-    let right = sampled.judged.iter().filter(|j| j.variable == "t" && j.verdict == Verdict::Right).count();
+    let right = sampled.judged.iter().filter(|j| j.variable == "t" && j.verdict == ValueVerdict::Right).count();
     assert!(right > 4, "{sampled:?}");
 }
 
@@ -97,7 +97,7 @@ fn a_lie_is_found_in_sampled_calls() {
 }
 
 /// Every value of `f` at every stop of a -Og build, judged by the -O0 build.
-fn judged(extra: u32) -> Option<Vec<Judged>> {
+fn judged(extra: u32) -> Option<Vec<JudgedShown>> {
     if find_tool(ToolKind::Gdb, None).is_err() || find_compiler("gcc").is_err() {
         eprintln!("skipped: gdb or gcc is missing");
         return None;
@@ -107,11 +107,11 @@ fn judged(extra: u32) -> Option<Vec<Judged>> {
     let moments = stops(&reference, Places::Functions(Vec::new()));
     let rows: Vec<(u64, u64)> = stops(&optimized, Places::Functions(Vec::new())).iter().map(|s| (s.pc, s.pc + 1)).collect();
     let shown = stops(&optimized, Places::Ranges(rows));
-    Some(judge(&Moments::new(&moments), &shown, &Sidecar { functions: Vec::new() }.index()))
+    Some(judge(&ReferenceMoments::new(&moments), &shown, &Sidecar { functions: Vec::new() }.index()))
 }
 
-fn wrong_of(judged: &[Judged], variable: &str) -> usize {
-    judged.iter().filter(|j| j.variable == variable && matches!(j.verdict, Verdict::Wrong { .. })).count()
+fn wrong_of(judged: &[JudgedShown], variable: &str) -> usize {
+    judged.iter().filter(|j| j.variable == variable && matches!(j.verdict, ValueVerdict::Wrong { .. })).count()
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_build_that_shows_the_source_passes() {
     let Some(judged) = judged(1) else { return };
     for variable in ["k", "t", "i"] {
         assert_eq!(wrong_of(&judged, variable), 0, "{judged:#?}");
-        assert!(judged.iter().any(|j| j.variable == variable && j.verdict == Verdict::Right), "{variable} was never compared");
+        assert!(judged.iter().any(|j| j.variable == variable && j.verdict == ValueVerdict::Right), "{variable} was never compared");
     }
 }
 

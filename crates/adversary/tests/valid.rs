@@ -1,12 +1,12 @@
 //! The hostile programs are valid C: sanitizers find nothing on any round, and every build computes the same.
 
 use std::path::{Path, PathBuf};
-use trueline_adversary::program::{Program, Round, choose};
+use trueline_adversary::program::{HostileProgram, Round, choose};
 use trueline_adversary::trial;
 use trueline_toolchain::{Job, Limits, Scratch, find_compiler};
 
 /// What the program prints; fails the test when it does not end well.
-fn printed(program: &Program, binary: &Path) -> String {
+fn printed(program: &HostileProgram, binary: &Path) -> String {
     let rounds = program.ordinary().into_iter().chain(program.hostile());
     // Sanitizers reserve far more address space than they use.
     let limits = Limits { memory: None, ..Limits::seconds(120) };
@@ -15,7 +15,7 @@ fn printed(program: &Program, binary: &Path) -> String {
     outcome.stdout_text()
 }
 
-fn sanitized(program: &Program, dir: &Path, cc: &str) -> PathBuf {
+fn sanitized(program: &HostileProgram, dir: &Path, cc: &str) -> PathBuf {
     let sources: Vec<PathBuf> = program
         .units()
         .into_iter()
@@ -49,7 +49,7 @@ fn every_kind_is_free_of_undefined_behaviour_and_computes_the_same_in_every_buil
         return;
     }
     for seed in [1, 2] {
-        let program = Program::make(seed, kinds.len(), &kinds);
+        let program = HostileProgram::make(seed, kinds.len(), &kinds);
         let scratch = Scratch::new().unwrap();
         let mut results = Vec::new();
         for cc in &compilers {

@@ -23,7 +23,6 @@ mod seeds;
 mod steer;
 mod tally;
 
-pub use class::{class_of, collapse, statement_kind};
 pub use event::{Event, FoundEvent, Reporter, Silent, Totals};
 pub use plan::{
     CampaignPlan, Confirm, Minimize, Mutate, NoProgram, Oracle, SeedBehaviour, SeedOrder, Seeds, Shard, Validation, VariantSet,

@@ -11,7 +11,7 @@ use trueline_toolchain::Compiler;
 /// Numbers of programs: from `first`, up to but without `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// The first.
+    /// The first seed that is used.
     pub first: u64,
     /// One past the last, `None` for no end.
     pub end: Option<u64>,
@@ -35,7 +35,7 @@ impl FromStr for Seeds {
 /// One of several parts of a campaign, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which part.
+    /// Which part of all seeds it takes.
     pub index: u64,
     /// Of how many.
     pub count: u64,
@@ -121,7 +121,7 @@ pub enum Validation {
     OnFinding,
     /// Each one, before anything else is done with it.
     Every,
-    /// Never.
+    /// No program is validated.
     Nothing,
 }
 
@@ -143,7 +143,7 @@ impl FromStr for Validation {
 pub enum Minimize {
     /// The first of each class: it takes some twenty builds.
     Distinct,
-    /// None.
+    /// Findings stay as they were found.
     Nothing,
 }
 
@@ -162,7 +162,7 @@ impl FromStr for Minimize {
 /// How seeds follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedOrder {
-    /// By number.
+    /// One seed after the other.
     Counted,
     /// By what recipes like theirs have brought, where the source tells recipes.
     Steered,
@@ -191,7 +191,7 @@ pub struct SeedBehaviour {
 /// The variants of a program.
 #[derive(Clone, Debug, Default)]
 pub struct VariantSet {
-    /// The variants.
+    /// The variants themselves, in the order they were made.
     pub programs: Vec<Program>,
     /// What they must do; `None` when there are none.
     pub expected: Option<SeedBehaviour>,
@@ -206,9 +206,9 @@ pub trait Mutate: Sync {
     fn minimal(&self, program: &Program, number: u32, interesting: &dyn Interesting) -> Result<Minimal, String>;
 }
 
-/// A campaign.
+/// What a hunt does, from its programs to its database.
 pub struct CampaignPlan {
-    /// The compilers.
+    /// The compilers that every program is given to.
     pub compilers: Vec<Compiler>,
     /// The languages that programs are asked for in; those of the compilers' drivers unless chosen.
     pub languages: BTreeSet<Language>,
@@ -216,7 +216,7 @@ pub struct CampaignPlan {
     pub levels: Vec<OptLevel>,
     /// How many of the levels each program is compiled at, drawn by its number; `None` for all.
     pub levels_per_program: Option<NonZeroUsize>,
-    /// Which programs.
+    /// Which programs of the source are used.
     pub seeds: Seeds,
     /// Which part of them.
     pub shard: Shard,
@@ -224,11 +224,11 @@ pub struct CampaignPlan {
     pub order: SeedOrder,
     /// When to stop, whatever is left.
     pub duration: Option<Duration>,
-    /// Threads.
+    /// How many threads work at a time.
     pub jobs: usize,
     /// What builds are judged by.
     pub oracle: Oracle,
-    /// Who screens.
+    /// The engine that looks at every build first.
     pub engine: EngineKind,
     /// How the native engine reads.
     pub policy: Policy,

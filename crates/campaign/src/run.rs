@@ -30,7 +30,7 @@ const SOURCE_FAILURES: u64 = 200;
 /// Why a campaign ended before its time.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
-    /// The database.
+    /// The database could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The screening engine cannot be had.
@@ -42,7 +42,7 @@ pub enum CampaignError {
     /// No program of the source suits any of the compilers.
     #[error("{generator} has no programs in {languages}; choose another --generator, or a compiler of its language with --cc")]
     NoLanguage {
-        /// The source.
+        /// The source that was asked for programs.
         generator: String,
         /// The languages that were asked for.
         languages: String,
@@ -52,9 +52,9 @@ pub enum CampaignError {
     BadMutation {
         /// What it does otherwise than its seed.
         how: String,
-        /// The variant.
+        /// The variant that behaves in another way.
         program: Box<Program>,
-        /// Its seed.
+        /// The program that it was made from.
         seed: Box<Program>,
     },
     /// The project cannot be built.
@@ -63,9 +63,9 @@ pub enum CampaignError {
     /// The source makes no programs.
     #[error("{generator} failed {count} times in a row, last with: {reason}")]
     BadSource {
-        /// The source.
+        /// The source that was asked for programs.
         generator: String,
-        /// How often.
+        /// How often it failed before this was given up.
         count: u64,
         /// The last reason.
         reason: String,

@@ -5,16 +5,16 @@ mod common;
 
 use common::have;
 use std::path::Path;
-use trueline_adversary::program::{Program, choose};
-use trueline_adversary::repaired::Label;
-use trueline_adversary::tally::Tally;
-use trueline_adversary::trial::{self, Build};
+use trueline_adversary::program::{HostileProgram, choose};
+use trueline_adversary::repaired::LocationLabel;
+use trueline_adversary::tally::TrialTally;
+use trueline_adversary::trial::{self, TrialBuild};
 
-fn try_kinds(kinds: &[&str], build: &str, seed: u64, functions: usize) -> Tally {
+fn try_kinds(kinds: &[&str], build: &str, seed: u64, functions: usize) -> TrialTally {
     let names: Vec<String> = kinds.iter().map(|k| (*k).to_owned()).collect();
-    let program = Program::make(seed, functions, &choose(&names));
-    let findings = trial::run(&program, &[Build::parse(build).unwrap()], Path::new(env!("CARGO_BIN_EXE_trueline"))).unwrap();
-    for wrong in findings.wrong.iter().filter(|w| w.judged.label == Label::Proved) {
+    let program = HostileProgram::make(seed, functions, &choose(&names));
+    let findings = trial::run(&program, &[TrialBuild::parse(build).unwrap()], Path::new(env!("CARGO_BIN_EXE_trueline"))).unwrap();
+    for wrong in findings.wrong.iter().filter(|w| w.judged.label == LocationLabel::Proved) {
         println!("{} {:?} round {}: {:?}", wrong.kind, wrong.build, wrong.round.argument(), wrong.judged);
     }
     println!("{}", findings.tally);
@@ -27,7 +27,7 @@ fn holds(kinds: &[&str], build: &str, seed: u64, functions: usize) -> u64 {
     if !have(&[cc, "gdb", "z3"]) {
         return 1;
     }
-    let proved = try_kinds(kinds, build, seed, functions).of(Label::Proved);
+    let proved = try_kinds(kinds, build, seed, functions).of(LocationLabel::Proved);
     assert_eq!(proved.wrong, 0, "of {} proved values", proved.compared());
     proved.compared()
 }

@@ -3,7 +3,7 @@
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DebugCommand {
-    /// Stop there.
+    /// Stops the program at a place from now on.
     Break(StopPlace),
     /// Start the program.
     Run,
@@ -15,15 +15,15 @@ pub enum DebugCommand {
     Next(u32),
     /// Out of the function.
     Finish,
-    /// The frames.
+    /// Shows the frames, the innermost first.
     Backtrace,
     /// The local variables.
     Locals,
-    /// The parameters.
+    /// Shows the parameters of the selected frame.
     Args,
     /// The value of an expression.
     Print(String),
-    /// The end.
+    /// Ends the program and the conversation.
     Quit,
 }
 
@@ -32,7 +32,7 @@ pub enum DebugCommand {
 pub enum StopPlace {
     /// A line of a file, or of the one that main is in.
     Line(Option<String>, u32),
-    /// A function.
+    /// Where a function's body begins.
     Function(String),
     /// An address, as the file has it.
     Address(u64),

@@ -30,7 +30,7 @@ pub enum Talk {
     Over,
 }
 
-/// One conversation.
+/// One conversation with a client of the protocol.
 pub struct Adapter<'l> {
     launch: &'l Launch<'l>,
     debugger: Option<ProgramDebugger>,

@@ -14,10 +14,12 @@ mod split;
 mod symbols;
 mod types;
 mod units;
+mod wanted;
 
 pub use sections::Sections;
 pub(crate) use sections::read as read_sections;
 pub use sources::Search;
+pub use wanted::{Wanted, is_languages_own};
 
 use crate::cfi::CfiTable;
 use crate::op::FilePlace;
@@ -30,59 +32,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use trueline_model::FileName;
-use types::Pointees;
 use units::{File, Units, borrow, sections};
-
-/// Which compilation units are read.
-#[derive(Clone, Copy, Debug)]
-pub enum Wanted<'a> {
-    /// Really all of them.
-    Everything,
-    /// All of them, except a language's own library.
-    All,
-    /// Those whose line program names one of these files, by base name.
-    Files(&'a [String]),
-}
-
-impl Wanted<'_> {
-    /// By the user's choice: no names, all files.
-    pub fn new(user_files: &[String]) -> Wanted<'_> {
-        if user_files.is_empty() { Wanted::All } else { Wanted::Files(user_files) }
-    }
-
-    /// Whether the types that pointers lead to are read as well.
-    fn pointees(self) -> Pointees {
-        match self {
-            Self::Everything => Pointees::Read,
-            Self::All | Self::Files(_) => Pointees::Named,
-        }
-    }
-
-    pub(crate) fn accepts(&self, name: &FileName) -> bool {
-        match self {
-            Self::Everything => true,
-            _ if is_languages_own(name) => false,
-            Self::All => true,
-            Self::Files(names) => names.iter().any(|n| n == name.base()),
-        }
-    }
-}
-
-/// Whether a file is of Rust's own library or of what that is made of. It comes with debug information, and many of its files
-/// have the names that files of programs have.
-pub fn is_languages_own(file: &FileName) -> bool {
-    let path = file.as_str();
-    path.starts_with("/rustc/") || path.starts_with("/rust/deps/") || path.contains("/rustlib/src/rust/library/")
-}
-
-/// What becomes of the expressions of variables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expressions {
-    /// They are decoded.
-    Decoded,
-    /// They are kept as they are written, too.
-    Kept,
-}
+use wanted::Expressions;
 
 /// Complains unless `binary` is an x86-64 ELF executable whose debug information can be found.
 pub(crate) fn find(binary: &Path, search: &Search) -> Result<(), DwarfError> {
@@ -117,7 +68,7 @@ fn has_readable_sections(elf: &object::File<'_>) -> Result<(), &'static str> {
 /// A shared library of a program that is to be read with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapped {
-    /// Its file.
+    /// The file that holds the library.
     pub path: PathBuf,
     /// Where it is mapped, counted as the program's own link-time addresses are.
     pub at: u64,

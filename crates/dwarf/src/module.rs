@@ -17,7 +17,7 @@ use trueline_model::{FileName, Line, LineKey};
 /// A shared library whose tables stand among those of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappedLibrary {
-    /// Its file.
+    /// The file that the library was read from.
     pub path: PathBuf,
     /// What was added to the addresses of its own debug information.
     pub slide: u64,

@@ -46,7 +46,7 @@ pub struct Unit {
 /// What may be passed to a function beyond its named parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoreArguments {
-    /// Nothing.
+    /// Nothing but the parameters with names.
     None,
     /// Anything: `...` in C.
     Any,

@@ -15,11 +15,11 @@ use trueline_triage::{Attribution, CachedProbe, Cluster, KnownBug, KnownBugs, Le
 pub struct FindingCase {
     /// Its number, when it comes from a store.
     pub id: Option<FindingId>,
-    /// The program.
+    /// The program that shows the fault.
     pub program: Program,
-    /// The compiler.
+    /// The compiler that it was found with.
     pub compiler: Compiler,
-    /// The level.
+    /// The level that it was found at.
     pub opt: OptLevel,
     /// What is wrong.
     pub fault: Fault,
@@ -28,11 +28,11 @@ pub struct FindingCase {
 /// Whether a finding can be seen again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steadiness {
-    /// Every time.
+    /// Every build and every run shows it.
     Shows,
-    /// Never.
+    /// No build shows it any more.
     Gone,
-    /// Sometimes.
+    /// Some runs show it and others do not.
     Flaky {
         /// Times it showed.
         seen: usize,
@@ -43,19 +43,19 @@ pub enum Steadiness {
 
 /// A finding and all that was found out.
 pub struct Explained {
-    /// The finding.
+    /// The finding that was explained.
     pub case: FindingCase,
     /// Whether it can be seen again; nothing else is known of one that cannot.
     pub steadiness: Steadiness,
     /// The pass, for its own compiler.
     pub attribution: Option<Attribution>,
-    /// The vector.
+    /// What each version of the compiler says.
     pub fingerprint: Fingerprint,
     /// What each version said.
     pub levels: Vec<Level>,
     /// What each reader said.
     pub readings: Vec<Reading>,
-    /// Whose fault.
+    /// Whose fault the readers make it, with the reason.
     pub verdict: Option<(Verdict, String)>,
     /// The wrong debug information.
     pub dwarf: Option<String>,
@@ -103,13 +103,13 @@ pub enum ExplainStage {
     },
 }
 
-/// Explains findings.
+/// Explains findings, one after the other, with what they share.
 pub struct Explainer<'a> {
     /// How the searches look.
     pub looking: Looking,
     /// The versions of fingerprints.
     pub versions: &'a Versions,
-    /// Known bugs.
+    /// The known bugs that findings are compared with.
     pub known: &'a KnownBugs,
     /// Who is asked whose fault it is; nobody where the user wants nobody asked.
     pub readers: Option<&'a Readers>,

@@ -64,7 +64,7 @@ pub struct BuildJudge {
 /// How a judge looks.
 #[derive(Clone, Debug)]
 pub struct Looking {
-    /// Who traces.
+    /// The engine that traces each build.
     pub engine: EngineKind,
     /// How the native engine reads.
     pub policy: Policy,

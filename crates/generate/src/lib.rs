@@ -16,5 +16,5 @@ mod yarpgen;
 pub use corpus::Corpus;
 pub use csmith::{Csmith, CsmithOptions};
 pub use filter::{Filter, Rejection, lints_of, sanitizers_for};
-pub use source::{ProgramSource, SourceError, SourceSpec, SwarmWeave, Weave, WideWeave};
-pub use weave::{Dice, swarm_traits, weave, weave_swarm, weave_wide};
+pub use source::{ProgramSource, SourceError, SourceSpec, Weave};
+pub use weave::{Dice, weave, weave_wide};

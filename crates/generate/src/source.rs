@@ -136,7 +136,7 @@ impl ProgramSource for SwarmWeave {
     }
 
     fn program(&self, seed: u64, language: Language) -> Result<Option<Program>, SourceError> {
-        Ok(Some(crate::weave_swarm(seed, language)))
+        Ok(Some(crate::weave::weave_swarm(seed, language)))
     }
 
     fn has(&self, _seed: u64, _language: Language) -> bool {
@@ -144,7 +144,7 @@ impl ProgramSource for SwarmWeave {
     }
 
     fn traits(&self, seed: u64, language: Language) -> Vec<String> {
-        crate::swarm_traits(seed, language)
+        crate::weave::swarm_traits(seed, language)
     }
 
     fn trusted(&self) -> bool {

@@ -30,5 +30,4 @@ pub use rank::{Aggregate, Passing, RankLevel, Suspect, ochiai, place, rank, repo
 pub use report::{RankingReport, diff};
 pub use rule::MutationRule;
 pub use search::{SearchError, SearchEvent, SearchOutcome, SearchStrategy, WitnessProgram, WitnessSearch};
-pub use signature::crash_signature;
 pub use switch::{SwitchWitness, Switchboard, switch_witnesses};

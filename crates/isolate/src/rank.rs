@@ -14,9 +14,9 @@ use trueline_model::{CodeMap, CoverageSet};
 /// What a ranking lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RankLevel {
-    /// Source files.
+    /// Source files of the compiler.
     File,
-    /// Functions.
+    /// Functions of the compiler's source.
     Function,
 }
 

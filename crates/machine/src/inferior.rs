@@ -12,18 +12,20 @@
 //!
 //! Deliberately absent: anything about DWARF.
 
+mod breakpoints;
 mod company;
 mod loader;
 mod memory;
 mod processor;
 mod refusal;
 mod slot;
+mod waiting;
 
 pub use company::Follow;
 pub use loader::LibrarySpan;
 pub use refusal::Refusal;
 
-use company::{Branch, Company};
+use company::Company;
 use loader::Loader;
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
@@ -256,169 +258,6 @@ impl Inferior {
         self.memory.write_all_at(bytes, address)
     }
 
-    /// Inserts breakpoints; addresses that have one already or are not mapped are passed over.
-    pub fn set_breakpoints(&mut self, addresses: &[u64]) -> io::Result<()> {
-        let mut wanted = self.loader.hold_back(addresses);
-        wanted.retain(|a| !self.breakpoints.contains_key(a));
-        wanted.sort_unstable();
-        wanted.dedup();
-        // Neighbours are patched with one read and one write.
-        let mut rest = &wanted[..];
-        while let Some(&first) = rest.first() {
-            // Between two libraries there may be nothing.
-            let near = rest.iter().zip(&rest[1..]).take_while(|(a, b)| **b - **a < 1 << 16 && **b - first < 1 << 20);
-            let count = near.count() + 1;
-            let (run, later) = rest.split_at(count);
-            rest = later;
-            self.patch_run(run)?;
-        }
-        Ok(())
-    }
-
-    fn patch_run(&mut self, run: &[u64]) -> io::Result<()> {
-        let (first, last) = (run[0], run[run.len() - 1]);
-        let mut code = vec![0u8; (last - first) as usize + 16];
-        // The last instruction may end at the end of the mapping.
-        while self.read(first, &mut code).is_err() {
-            if code.len() <= (last - first) as usize + 1 {
-                return Err(io::Error::other(format!("code at {first:#x} is not mapped")));
-            }
-            code.pop();
-        }
-        let pristine = self.with_originals(first, &code);
-        let mut slot_bytes = Vec::new();
-        let mut slots = *self.loader.slots_near(first).unwrap_or(&mut self.slots);
-        let slot_start = slots.next();
-        for &address in run {
-            let at = (address - first) as usize;
-            // The program's own int3: hitting it must stay the program's doing.
-            if pristine[at] == 0xcc {
-                continue;
-            }
-            let bytes = &pristine[at..(at + 15).min(pristine.len())];
-            let displaced = match slots.next() {
-                Some(slot) => match slot::displace(bytes, address, slot) {
-                    Some(moved) => {
-                        slot_bytes.extend_from_slice(&moved);
-                        slots.take();
-                        Displaced::Slot(slot)
-                    }
-                    None => Displaced::SingleStep,
-                },
-                None => Displaced::SingleStep,
-            };
-            self.breakpoints.insert(address, Breakpoint { original: pristine[at], displaced });
-            code[at] = 0xcc;
-        }
-        *self.loader.slots_near(first).unwrap_or(&mut self.slots) = slots;
-        if let (Some(start), false) = (slot_start, slot_bytes.is_empty()) {
-            self.write(start, &slot_bytes)?;
-        }
-        code.truncate((last - first) as usize + 1);
-        self.write(first, &code)
-    }
-
-    /// Code bytes with our breakpoints taken out.
-    fn with_originals(&self, first: u64, code: &[u8]) -> Vec<u8> {
-        let mut pristine = code.to_vec();
-        for (i, byte) in pristine.iter_mut().enumerate() {
-            if *byte == 0xcc
-                && let Some(b) = self.breakpoints.get(&(first + i as u64))
-            {
-                *byte = b.original;
-            }
-        }
-        pristine
-    }
-
-    /// Takes a breakpoint out again.
-    pub fn remove_breakpoint(&mut self, address: u64) -> io::Result<()> {
-        let result = self.mute(&[address]);
-        self.breakpoints.remove(&address);
-        self.company.retired.insert(address);
-        result
-    }
-
-    /// Takes breakpoints out for a while; the program may stand on one.
-    pub fn mute(&self, addresses: &[u64]) -> io::Result<()> {
-        self.patch(addresses, |b| b.original)
-    }
-
-    /// Puts muted breakpoints back.
-    pub fn unmute(&self, addresses: &[u64]) -> io::Result<()> {
-        self.patch(addresses, |_| 0xcc)
-    }
-
-    /// Changes the bytes of breakpoints; neighbours with one read and one write.
-    fn patch(&self, addresses: &[u64], byte: impl Fn(&Breakpoint) -> u8) -> io::Result<()> {
-        const FARTHEST: u64 = 2048;
-        let mut bytes: Vec<(u64, u8)> = addresses.iter().filter_map(|a| Some((*a, byte(self.breakpoints.get(a)?)))).collect();
-        bytes.sort_unstable();
-        for run in bytes.chunk_by(|a, b| b.0 - a.0 <= FARTHEST) {
-            let (first, last) = (run[0].0, run[run.len() - 1].0);
-            let mut code = vec![0u8; (last - first) as usize + 1];
-            if run.len() > 1 {
-                self.read(first, &mut code)?;
-            }
-            for &(address, byte) in run {
-                code[(address - first) as usize] = byte;
-            }
-            self.write(first, &code)?;
-        }
-        Ok(())
-    }
-
-    /// True when a breakpoint of ours is at `address`.
-    pub fn has_breakpoint(&self, address: u64) -> bool {
-        self.breakpoints.contains_key(&address)
-    }
-
-    /// Lets the program run to its next event, passing the breakpoint it stands on, if any.
-    pub fn resume(&mut self) -> Result<Event, InferiorError> {
-        loop {
-            match self.resume_once()? {
-                Event::Breakpoint(at) if self.loader.is_hook(at) => self.libraries_changed()?,
-                event => return Ok(event),
-            }
-        }
-    }
-
-    fn resume_once(&mut self) -> Result<Event, InferiorError> {
-        if let Some(b) = self.breakpoints.get(&self.regs.rip) {
-            match b.displaced {
-                Displaced::Slot(slot) => self.set_pc(slot)?,
-                Displaced::SingleStep => match self.step()? {
-                    Event::Stepped if self.breakpoints.contains_key(&self.regs.rip) => return Ok(Event::Breakpoint(self.regs.rip)),
-                    Event::Stepped => {}
-                    event => return Ok(event),
-                },
-            }
-        }
-        if self.pc == PcState::Cached {
-            self.set_pc(self.regs.rip)?;
-        }
-        ptrace::cont(self.pid, None).map_err(|e| system("resume the program", e))?;
-        self.wait(Resumption::Continue)
-    }
-
-    /// Executes one instruction; the breakpoint under the program counter is passed.
-    pub fn step(&mut self) -> Result<Event, InferiorError> {
-        let here = self.regs.rip;
-        if self.pc == PcState::Cached {
-            self.set_pc(here)?;
-        }
-        let under = self.breakpoints.get(&here).map(|b| b.original);
-        if let Some(original) = under {
-            self.write(here, &[original]).map_err(write_failed)?;
-        }
-        ptrace::step(self.pid, None).map_err(|e| system("single-step the program", e))?;
-        let event = self.wait(Resumption::Step)?;
-        if under.is_some() && self.gone.is_none() {
-            self.write(here, &[0xcc]).map_err(write_failed)?;
-        }
-        Ok(event)
-    }
-
     fn set_pc(&mut self, pc: u64) -> Result<(), InferiorError> {
         let offset = std::mem::offset_of!(Regs, rip) as u64;
         ptrace::write_user(self.pid, offset as ptrace::AddressType, pc as libc::c_long)
@@ -426,100 +265,6 @@ impl Inferior {
         self.regs.rip = pc;
         self.pc = PcState::Written;
         Ok(())
-    }
-
-    fn wait(&mut self, resumption: Resumption) -> Result<Event, InferiorError> {
-        loop {
-            let (pid, status, cpu) = self.next_change()?;
-            if pid != self.pid {
-                match self.attend(pid, status)? {
-                    Some(event) => return Ok(event),
-                    None => continue,
-                }
-            }
-            match status {
-                WaitStatus::Exited(_, code) => {
-                    self.gone = Some(cpu);
-                    return Ok(Event::Exited(code));
-                }
-                WaitStatus::Signaled(_, signal, _) => {
-                    self.gone = Some(cpu);
-                    return match signal {
-                        _ if self.traced.timed_out() => Ok(Event::TimedOut),
-                        Signal::SIGXCPU => Ok(Event::TimedOut),
-                        Signal::SIGKILL => Err(self.killed()),
-                        _ => Ok(Event::Killed { signal: signal as i32, at: self.last_signal_at }),
-                    };
-                }
-                WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_SECCOMP) => {
-                    self.watch_call()?;
-                    self.go_on(resumption, None)?;
-                }
-                WaitStatus::PtraceEvent(_, _, event) => match self.branch(pid, event)? {
-                    Branch::GoOn => self.go_on(resumption, None)?,
-                    Branch::End(event) => return Ok(event),
-                },
-                WaitStatus::Stopped(_, Signal::SIGTRAP) => {
-                    self.pc = PcState::Written;
-                    self.regs = ptrace::getregs(self.pid).map_err(|e| system("read registers", e))?;
-                    return self.trap(resumption);
-                }
-                WaitStatus::Stopped(_, signal) => {
-                    let regs = ptrace::getregs(self.pid).map_err(|e| system("read registers", e))?;
-                    let areas = std::iter::once(&self.slots).chain(self.loader.areas());
-                    let origins = areas.map(|area| area.origin(regs.rip, &self.breakpoints));
-                    self.last_signal_at = Some(origins.into_iter().find(|&at| at != regs.rip).unwrap_or(regs.rip));
-                    // The program's own business, a handler or its death.
-                    self.go_on(resumption, Some(signal))?;
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn go_on(&self, resumption: Resumption, signal: Option<Signal>) -> Result<(), InferiorError> {
-        let again = match resumption {
-            Resumption::Continue => ptrace::cont(self.pid, signal),
-            Resumption::Step => ptrace::step(self.pid, signal),
-        };
-        match again {
-            // Killed in the meantime: waiting tells how.
-            Err(nix::Error::ESRCH) => Ok(()),
-            other => other.map_err(|e| system("let the program go on", e)),
-        }
-    }
-
-    /// The next thing that happens to the program, or to one of those beside it when there are any.
-    fn next_change(&self) -> Result<(Pid, WaitStatus, Duration), InferiorError> {
-        let change = if self.company.is_empty() {
-            memory::wait(self.pid).map(|(status, cpu)| (self.pid, status, cpu))
-        } else {
-            memory::wait_group(Pid::from_raw(self.traced.pid()))
-        };
-        change.map_err(|e| system("wait for the program", e))
-    }
-
-    fn trap(&mut self, resumption: Resumption) -> Result<Event, InferiorError> {
-        let before = self.regs.rip.wrapping_sub(1);
-        // A single step leaves the program counter on the next instruction, an int3 one past itself.
-        if resumption == Resumption::Step && !self.trapped_by_int3()? {
-            return Ok(Event::Stepped);
-        }
-        // In the middle of a run nobody else leaves the program counter one past a breakpoint of ours, so the
-        // system call that would make sure is saved.
-        if self.breakpoints.contains_key(&before) {
-            self.regs.rip = before;
-            self.pc = PcState::Cached;
-            return Ok(Event::Breakpoint(before));
-        }
-        Ok(Event::OwnTrap)
-    }
-
-    /// True when the last SIGTRAP came from an int3 rather than a single step or `raise`.
-    fn trapped_by_int3(&self) -> Result<bool, InferiorError> {
-        const SI_KERNEL: i32 = 0x80;
-        let info = ptrace::getsiginfo(self.pid).map_err(|e| system("read signal information", e))?;
-        Ok(info.si_code == SI_KERNEL)
     }
 
     /// Why something failed: with a program that somebody killed everything does, each operation in its own words.

@@ -10,7 +10,7 @@
 pub mod algebra;
 pub mod cpu;
 pub mod emulate;
-pub mod hash;
+mod hash;
 pub mod image;
 pub mod inferior;
 pub mod library;

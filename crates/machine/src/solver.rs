@@ -21,16 +21,16 @@ const ROUNDS: usize = 3;
 /// A question: do the assumptions imply the claim?
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// One-bit terms.
+    /// Terms of one bit that are taken to be true.
     pub assumptions: Vec<Term>,
     /// A one-bit term.
     pub claim: Term,
 }
 
-/// An answer.
+/// What the solver says of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolverAnswer {
-    /// Yes, always.
+    /// The conclusion always follows from the assumptions.
     Valid,
     /// There is a counterexample.
     Refuted,

@@ -1,5 +1,8 @@
 //! Bit-vector terms with sharing and just enough simplification that equal things look equal.
 
+mod arithmetic;
+mod width;
+
 use crate::algebra::{Bin, Float};
 use crate::hash::Mixing;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -137,7 +140,7 @@ impl Terms {
         }
     }
 
-    /// A constant.
+    /// The term of a number of so many bits.
     pub fn constant(&mut self, width: u32, value: u128) -> Term {
         self.intern(TermNode::Const(width, value & mask(width)), width)
     }
@@ -321,140 +324,6 @@ impl Terms {
         false
     }
 
-    /// A 64-bit sum as factors by atom and a constant.
-    pub fn linear(&self, t: Term) -> (BTreeMap<Term, u64>, u64) {
-        let mut atoms = BTreeMap::new();
-        let mut constant = 0u64;
-        let mut work = vec![(t, 1u64)];
-        while let Some((t, k)) = work.pop() {
-            match &self.nodes[t.0 as usize] {
-                TermNode::Const(_, v) => constant = constant.wrapping_add((*v as u64).wrapping_mul(k)),
-                TermNode::Bin(Bin::Add, a, b) => work.extend([(*a, k), (*b, k)]),
-                TermNode::Bin(Bin::Sub, a, b) => work.extend([(*a, k), (*b, k.wrapping_neg())]),
-                TermNode::Bin(Bin::Mul, a, b) => match (self.value(*a), self.value(*b)) {
-                    (Some(v), _) => work.push((*b, k.wrapping_mul(v as u64))),
-                    (_, Some(v)) => work.push((*a, k.wrapping_mul(v as u64))),
-                    _ => *atoms.entry(t).or_insert(0u64) = atoms.get(&t).copied().unwrap_or(0).wrapping_add(k),
-                },
-                TermNode::Bin(Bin::Shl, a, b) if self.value(*b).is_some_and(|s| s < 64) => {
-                    work.push((*a, k.wrapping_shl(self.value(*b).unwrap_or(0) as u32)));
-                }
-                _ => {
-                    let slot = atoms.entry(t).or_insert(0u64);
-                    *slot = slot.wrapping_add(k);
-                }
-            }
-        }
-        atoms.retain(|_, k| *k != 0);
-        (atoms, constant)
-    }
-
-    /// The sum of a linear form of a width, in one canonical shape.
-    fn sum(&mut self, width: u32, atoms: &BTreeMap<Term, u64>, constant: u64) -> Term {
-        let mut total: Option<Term> = None;
-        for (atom, factor) in atoms {
-            let part = if *factor == 1 {
-                *atom
-            } else {
-                let k = self.constant(width, u128::from(*factor));
-                self.intern(TermNode::Bin(Bin::Mul, *atom, k), width)
-            };
-            total = Some(match total {
-                None => part,
-                Some(t) => self.intern(TermNode::Bin(Bin::Add, t, part), width),
-            });
-        }
-        let constant = u128::from(constant) & mask(width);
-        match total {
-            None => self.constant(width, constant),
-            Some(t) if constant == 0 => t,
-            Some(t) => {
-                let k = self.constant(width, constant);
-                self.intern(TermNode::Bin(Bin::Add, t, k), width)
-            }
-        }
-    }
-
-    /// A binary operation.
-    pub fn bin(&mut self, op: Bin, a: Term, b: Term) -> Term {
-        let width = self.width(a);
-        let result = if matches!(op, Bin::Eq | Bin::Ult | Bin::Slt) { 1 } else { width };
-        if let (Some(x), Some(y)) = (self.value(a), self.value(b)) {
-            let bits = fold(op, x, y, width);
-            return self.constant(result, bits);
-        }
-        match op {
-            Bin::Add | Bin::Sub | Bin::Mul | Bin::Shl if width <= 64 => {
-                let linear = match op {
-                    Bin::Mul => self.value(a).is_some() || self.value(b).is_some(),
-                    Bin::Shl => self.value(b).is_some_and(|s| s < u128::from(width)),
-                    _ => true,
-                };
-                if linear {
-                    let raw = self.intern(TermNode::Bin(op, a, b), width);
-                    let (mut atoms, constant) = self.linear(raw);
-                    for k in atoms.values_mut() {
-                        *k &= mask(width) as u64;
-                    }
-                    atoms.retain(|_, k| *k != 0);
-                    return self.sum(width, &atoms, constant);
-                }
-            }
-            Bin::And if width == 1 => return self.conjunction(&[a, b]),
-            Bin::Or if width == 1 => return self.either(a, b),
-            Bin::And | Bin::Or | Bin::Xor => {
-                if op == Bin::Xor
-                    && let Some(rest) = self.cancel(a, b)
-                {
-                    return rest;
-                }
-                if a == b {
-                    return if op == Bin::Xor { self.constant(width, 0) } else { a };
-                }
-                for (x, y) in [(a, b), (b, a)] {
-                    match (op, self.value(x)) {
-                        (Bin::And, Some(0)) => return x,
-                        (Bin::And, Some(v)) if v == mask(width) => return y,
-                        (Bin::Or | Bin::Xor, Some(0)) => return y,
-                        (Bin::Or, Some(v)) if v == mask(width) => return x,
-                        _ => {}
-                    }
-                }
-            }
-            Bin::Eq => {
-                if a == b {
-                    return self.constant(1, 1);
-                }
-                if (2..=64).contains(&width) {
-                    return self.equation(a, b);
-                }
-            }
-            Bin::Ult | Bin::Slt if a == b => return self.constant(1, 0),
-            Bin::Lshr | Bin::Ashr if self.value(b) == Some(0) => return a,
-            // What was shifted up and comes down again with its sign is a narrower number.
-            Bin::Ashr if width == 64 => {
-                if let Some(by) = self.value(b).filter(|by| *by < 63).map(|by| by as u32)
-                    && self.is_multiple(a, 1 << by.min(31))
-                    && let Some(low) = self.divided(a, 1i64 << by)
-                {
-                    let low = self.extract(low, 0, 64 - by);
-                    return self.sext(low, 64);
-                }
-            }
-            // A quotient without remainder of a sum that does not overflow.
-            Bin::Sdiv if width == 64 => {
-                if let Some(by) = self.value(b).map(|v| v as u64 as i64).filter(|by| *by != 0)
-                    && self.interval(a).is_some()
-                    && let Some(quotient) = self.divided(a, by)
-                {
-                    return quotient;
-                }
-            }
-            _ => {}
-        }
-        self.intern(TermNode::Bin(op, a, b), result)
-    }
-
     /// Negation of one bit.
     pub fn not(&mut self, a: Term) -> Term {
         let one = self.constant(1, 1);
@@ -469,101 +338,9 @@ impl Terms {
         self.bin(Bin::Xor, a, one)
     }
 
-    /// Conjunction.
+    /// The term that is true where both are, bit by bit.
     pub fn and(&mut self, a: Term, b: Term) -> Term {
         self.bin(Bin::And, a, b)
-    }
-
-    /// Some bits.
-    pub fn extract(&mut self, t: Term, low: u32, width: u32) -> Term {
-        let full = self.width(t);
-        if low == 0 && width == full {
-            return t;
-        }
-        if let Some(known) = self.taken.get(&(t, low, width)) {
-            return *known;
-        }
-        let bits = self.take_bits(t, low, width);
-        self.taken.insert((t, low, width), bits);
-        bits
-    }
-
-    fn take_bits(&mut self, t: Term, low: u32, width: u32) -> Term {
-        match self.nodes[t.0 as usize].clone() {
-            TermNode::Const(_, v) => return self.constant(width, v >> low),
-            TermNode::Extract(inner, at, _) => return self.extract(inner, at + low, width),
-            TermNode::Concat(high, rest) => {
-                let split = self.width(rest);
-                if low >= split {
-                    return self.extract(high, low - split, width);
-                }
-                if low + width <= split {
-                    return self.extract(rest, low, width);
-                }
-            }
-            TermNode::Zext(inner, _) | TermNode::Sext(inner, _) => {
-                let split = self.width(inner);
-                if low + width <= split {
-                    return self.extract(inner, low, width);
-                }
-                if low >= split && matches!(self.nodes[t.0 as usize], TermNode::Zext(..)) {
-                    return self.constant(width, 0);
-                }
-            }
-            TermNode::Ite(c, a, b) => {
-                let (a, b) = (self.extract(a, low, width), self.extract(b, low, width));
-                return self.ite(c, a, b);
-            }
-            // A shift by a known number only moves bits; what comes in is zero.
-            TermNode::Bin(op @ (Bin::Lshr | Bin::Shl), a, by) if self.value(by).is_some() => {
-                let (full, by) = (i64::from(self.width(a)), self.value(by).map_or(0, |v| v.min(1 << 20) as i64));
-                let from = if op == Bin::Lshr { i64::from(low) + by } else { i64::from(low) - by };
-                if from >= 0 && from + i64::from(width) <= full {
-                    return self.extract(a, from as u32, width);
-                }
-                if from >= full || from + i64::from(width) <= 0 {
-                    return self.constant(width, 0);
-                }
-            }
-            // Low bits of a sum depend on low bits only.
-            TermNode::Bin(op @ (Bin::Add | Bin::Sub | Bin::Mul), a, b) if low == 0 => {
-                let (a, b) = (self.extract(a, 0, width), self.extract(b, 0, width));
-                return self.bin(op, a, b);
-            }
-            TermNode::Bin(op @ (Bin::And | Bin::Or | Bin::Xor), a, b) => {
-                let (a, b) = (self.extract(a, low, width), self.extract(b, low, width));
-                return self.bin(op, a, b);
-            }
-            _ => {}
-        }
-        self.intern(TermNode::Extract(t, low, width), width)
-    }
-
-    /// `high` above `low`.
-    pub fn concat(&mut self, high: Term, low: Term) -> Term {
-        let width = self.width(high) + self.width(low);
-        if let (Some(h), Some(l)) = (self.value(high), self.value(low)) {
-            return self.constant(width, h << self.width(low) | l);
-        }
-        if let (TermNode::Extract(a, at, w), TermNode::Extract(b, from, v)) = (&self.nodes[high.0 as usize], &self.nodes[low.0 as usize])
-            && a == b
-            && *at == from + v
-        {
-            let (a, from, total) = (*a, *from, w + v);
-            return self.extract(a, from, total);
-        }
-        self.intern(TermNode::Concat(high, low), width)
-    }
-
-    /// Zero extension.
-    pub fn zext(&mut self, t: Term, width: u32) -> Term {
-        if self.width(t) == width {
-            return t;
-        }
-        match self.value(t) {
-            Some(v) => self.constant(width, v),
-            None => self.intern(TermNode::Zext(t, width), width),
-        }
     }
 
     /// Takes it for granted that a 32-bit term lies in a range. Only for terms of questions that assume the same.
@@ -572,47 +349,7 @@ impl Terms {
         *range = (range.0.max(low), range.1.min(high));
     }
 
-    /// A 32-bit sum that cannot overflow, extended part by part.
-    fn extend_sum(&mut self, t: Term) -> Option<Term> {
-        let (atoms, constant) = self.linear(t);
-        let constant = i64::from(constant as i32);
-        let (mut low, mut high) = (constant, constant);
-        for (atom, factor) in &atoms {
-            let (a, b) = *self.ranges.get(atom)?;
-            let factor = i64::from(*factor as i32);
-            let (x, y) = (a.checked_mul(factor)?, b.checked_mul(factor)?);
-            (low, high) = (low.checked_add(x.min(y))?, high.checked_add(x.max(y))?);
-        }
-        if low < i64::from(i32::MIN) || high > i64::from(i32::MAX) {
-            return None;
-        }
-        let mut wide = BTreeMap::new();
-        for (atom, factor) in atoms {
-            let atom = self.intern(TermNode::Sext(atom, 64), 64);
-            wide.insert(atom, i64::from(factor as i32) as u64);
-        }
-        Some(self.sum(64, &wide, constant as u64))
-    }
-
-    /// Sign extension.
-    pub fn sext(&mut self, t: Term, width: u32) -> Term {
-        let own = self.width(t);
-        if own == width {
-            return t;
-        }
-        if own == 32
-            && width == 64
-            && let Some(sum) = self.extend_sum(t)
-        {
-            return sum;
-        }
-        match self.value(t) {
-            Some(v) => self.constant(width, signed(v, own) as u128),
-            None => self.intern(TermNode::Sext(t, width), width),
-        }
-    }
-
-    /// Choice.
+    /// The first of two terms where a condition holds, and else the second.
     pub fn ite(&mut self, c: Term, a: Term, b: Term) -> Term {
         match self.value(c) {
             Some(0) => b,
@@ -621,39 +358,4 @@ impl Terms {
             None => self.choose(c, a, b),
         }
     }
-}
-
-fn fold(op: Bin, x: u128, y: u128, width: u32) -> u128 {
-    let (a, b) = (signed(x, width), signed(y, width));
-    let bits = match op {
-        Bin::Add => x.wrapping_add(y),
-        Bin::Sub => x.wrapping_sub(y),
-        Bin::Mul => x.wrapping_mul(y),
-        Bin::Udiv => x.checked_div(y).unwrap_or(u128::MAX),
-        Bin::Urem => x.checked_rem(y).unwrap_or(x),
-        Bin::Sdiv => a.checked_div(b).map_or(if a < 0 { 1 } else { u128::MAX }, |v| v as u128),
-        Bin::Srem => a.checked_rem(b).map_or(x, |v| v as u128),
-        Bin::And => x & y,
-        Bin::Or => x | y,
-        Bin::Xor => x ^ y,
-        Bin::Shl => {
-            if y >= u128::from(width) {
-                0
-            } else {
-                x << y
-            }
-        }
-        Bin::Lshr => {
-            if y >= u128::from(width) {
-                0
-            } else {
-                x >> y
-            }
-        }
-        Bin::Ashr => (a >> y.min(u128::from(width.min(127)))) as u128,
-        Bin::Eq => u128::from(x == y),
-        Bin::Ult => u128::from(x < y),
-        Bin::Slt => u128::from(a < b),
-    };
-    bits & mask(width)
 }

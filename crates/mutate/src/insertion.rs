@@ -93,7 +93,7 @@ pub struct Insertion {
 pub(crate) struct NewFunction {
     /// Where it is put: the start of another function.
     pub(crate) at: usize,
-    /// Its lines.
+    /// The text of the function, line by line.
     pub(crate) text: String,
 }
 

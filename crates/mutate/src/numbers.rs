@@ -12,7 +12,7 @@ pub(crate) const MOST_LISTED: usize = 64;
 /// Numbers that an integer can have, never none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnownNumbers {
-    /// Exactly these.
+    /// One of these numbers and no other.
     Listed(BTreeSet<i128>),
     /// Some or all of these.
     Spaced(Progression),
@@ -21,9 +21,9 @@ pub enum KnownNumbers {
 /// The numbers from `low` to `high` in steps; both ends belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progression {
-    /// The smallest.
+    /// The smallest number that it can be.
     pub low: i128,
-    /// The largest.
+    /// The largest number that it can be.
     pub high: i128,
     /// The distance of neighbours; 0 when there is one number.
     pub step: i128,
@@ -183,7 +183,7 @@ impl Progression {
 }
 
 impl KnownNumbers {
-    /// One number.
+    /// The set that holds one number only.
     pub fn one(n: i128) -> Self {
         Self::Listed(BTreeSet::from([n]))
     }

@@ -273,7 +273,7 @@ type Record = BTreeMap<usize, (u64, BTreeMap<usize, SeenNumbers>)>;
 /// What a slot was seen to hold, its 64 bits read as signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SeenNumbers {
-    /// These values.
+    /// Few enough values to list them all.
     Values(BTreeSet<i64>),
     /// Too many to list: from the first to the second, at distances that the third divides.
     Interval(i64, i64, u64),

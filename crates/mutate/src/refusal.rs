@@ -43,7 +43,7 @@ pub enum MutateError {
     Unequal {
         /// The variant's file name.
         name: String,
-        /// The variant.
+        /// The variant that was being made.
         program: Box<Program>,
     },
     /// A file could not be written.

@@ -25,7 +25,7 @@ pub enum Rest {
 /// A program's units as one file.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// The file.
+    /// The file that all sources were merged into.
     pub program: Program,
     /// How many units it has.
     pub units: usize,

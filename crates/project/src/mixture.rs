@@ -50,7 +50,7 @@ pub struct Mixed {
 
 /// An object that was compiled anew.
 pub enum Anew {
-    /// By itself.
+    /// The object is compiled by itself.
     Object(ReplayedObject),
     /// Within a whole build, which linked it too.
     Program(Mixed),

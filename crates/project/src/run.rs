@@ -15,7 +15,7 @@ pub struct RunCommand {
     pub env: Vec<(String, String)>,
     /// The program, from the project's directory.
     pub program: PathBuf,
-    /// Its arguments.
+    /// What it is given on its command line.
     pub args: Vec<String>,
 }
 

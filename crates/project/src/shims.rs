@@ -17,7 +17,7 @@ use trueline_toolchain::{Compiler, ToolError, quote};
 /// What a wrapper does with a call that makes an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MakingCall<'a> {
-    /// It compiles.
+    /// It makes an object from a source.
     Compile,
     /// It takes the object from one of two builds; what neither has is compiled.
     Serve(Supply<'a>),

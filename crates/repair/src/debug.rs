@@ -18,7 +18,7 @@ pub enum TypeClass {
     Unsigned,
     /// A binary floating-point number.
     Float,
-    /// A pointer.
+    /// An address of another object.
     Pointer,
     /// An aggregate or something else that no single register holds.
     Other,
@@ -27,9 +27,9 @@ pub enum TypeClass {
 /// The type of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VariableType {
-    /// Class.
+    /// What a value of it is.
     pub class: TypeClass,
-    /// Bytes.
+    /// How many bytes a value has.
     pub size: u64,
     /// For arrays and pointers: class and size of the element.
     pub element: Option<(TypeClass, u64)>,
@@ -38,7 +38,7 @@ pub struct VariableType {
 /// One entry of a location list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocationRange {
-    /// First address.
+    /// The first address that it holds at.
     pub low: u64,
     /// One past the last.
     pub high: u64,
@@ -60,7 +60,7 @@ pub enum Depends {
 /// Parameter or local.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VariableKind {
-    /// A parameter.
+    /// What the caller gives the function.
     Parameter,
     /// A local variable.
     Local,
@@ -69,7 +69,7 @@ pub enum VariableKind {
 /// A variable (one per inlined instance).
 #[derive(Clone, Debug)]
 pub struct PlacedVariable {
-    /// Its name.
+    /// The name that the source gives it.
     pub name: String,
     /// Line of its declaration.
     pub line: u64,
@@ -79,7 +79,7 @@ pub struct PlacedVariable {
     pub die: usize,
     /// Parameter or local.
     pub kind: VariableKind,
-    /// Its type.
+    /// How its value is printed.
     pub ty: VariableType,
     /// Where it is in scope.
     pub scope: Vec<(u64, u64)>,
@@ -100,7 +100,7 @@ pub enum LocationCoverage {
     OutOfScope,
     /// In scope, no location.
     Missing,
-    /// A constant.
+    /// A value that never depends on the machine's state.
     Constant,
     /// Something that depends on the machine's state.
     Computed,
@@ -136,7 +136,7 @@ pub enum FrameBase {
     Cfa,
     /// The frame pointer, set up by the usual prologue.
     FramePointer,
-    /// Something else.
+    /// A register or expression that the checker guesses at.
     Other,
 }
 
@@ -154,13 +154,13 @@ pub enum Convention {
 /// A concrete function.
 #[derive(Clone, Debug)]
 pub struct ConcreteFunction {
-    /// Its name.
+    /// The full name that debuggers show.
     pub name: String,
     /// Line of its declaration.
     pub line: u64,
     /// Its address ranges, the one with the entry first.
     pub ranges: Vec<(u64, u64)>,
-    /// Frame base.
+    /// What its variables at fixed offsets are measured from.
     pub frame_base: FrameBase,
     /// Variables, own and of inlined instances.
     pub variables: Vec<PlacedVariable>,
@@ -195,7 +195,7 @@ impl ConcreteFunction {
 /// A row of the line table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineRow {
-    /// Address.
+    /// The link-time address that it holds from.
     pub address: u64,
     /// Line, 0 for none.
     pub line: u64,
@@ -210,11 +210,11 @@ pub struct LineRow {
 /// A global variable.
 #[derive(Clone, Debug)]
 pub struct GlobalVariable {
-    /// Its name.
+    /// The name that the source gives it.
     pub name: String,
-    /// Link-time address.
+    /// The address that the linker gave it.
     pub address: u64,
-    /// Its type.
+    /// How its value is printed.
     pub ty: VariableType,
 }
 
@@ -236,11 +236,11 @@ pub struct CompiledUnit {
 pub struct ImageInfo {
     /// Units in order.
     pub units: Vec<CompiledUnit>,
-    /// Concrete functions.
+    /// The functions that have code, in the order of their entries.
     pub functions: Vec<ConcreteFunction>,
     /// Line rows in address order.
     pub rows: Vec<LineRow>,
-    /// Globals.
+    /// The variables with a fixed address outside functions.
     pub globals: Vec<GlobalVariable>,
 }
 

@@ -34,9 +34,9 @@ pub enum StackStep {
     Multiply,
     /// Sum modulo 2^64.
     Plus,
-    /// The opposite.
+    /// Replaces the top by its opposite.
     Negate,
-    /// Left shift.
+    /// Shifts the second entry to the left by the top.
     ShiftLeft,
     /// Right shift with the sign.
     ShiftRight,
@@ -53,7 +53,7 @@ pub enum ValueDescription {
     Memory(Vec<StackStep>),
     /// The value that the steps leave.
     Value(Vec<StackStep>),
-    /// These bits.
+    /// A value of these bits, whatever the state.
     Bits(u64),
 }
 

@@ -53,7 +53,7 @@ pub enum InputOrigin {
     /// The same with any numbers where that does no harm, so that no two are alike. Such a run counts only if both builds come to the
     /// same end.
     Wild,
-    /// Made up.
+    /// Made up for a function that nothing calls.
     Generated,
 }
 

@@ -28,13 +28,13 @@ pub type Place = (u64, u64);
 
 /// One build of the function.
 pub struct BuildSide<'a> {
-    /// The file.
+    /// The file that the build is in.
     pub image: &'a Image,
     /// Its debug information.
     pub info: &'a ImageInfo,
     /// The function in it.
     pub function: &'a ConcreteFunction,
-    /// Its code.
+    /// The code of the file, decoded when it is run.
     pub code: DecodedCode<'a>,
     /// Its control flow.
     pub graph: Graph,
@@ -90,9 +90,9 @@ impl<'a> BuildSide<'a> {
 /// A source variable that both builds know.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// Its function.
+    /// The function that declares it.
     pub function: String,
-    /// Its name.
+    /// The name that the source gives it.
     pub name: String,
     /// Line of its declaration.
     pub line: u64,
@@ -101,13 +101,13 @@ pub struct Key {
 /// Where the reference build keeps a variable.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    /// Which variable.
+    /// The variable that is kept there.
     pub key: Key,
     /// Offset from the canonical frame address.
     pub offset: i64,
-    /// Bytes.
+    /// How many bytes the variable has.
     pub size: u64,
-    /// Class.
+    /// What a value of the variable is.
     pub class: TypeClass,
     /// Where it is in scope.
     pub scope: Vec<(u64, u64)>,
@@ -138,7 +138,7 @@ pub fn slots(info: &ImageInfo, names: &[String]) -> Vec<Slot> {
 pub struct SourceMoment {
     /// Fingerprint of shared memory.
     pub state: u64,
-    /// Source line.
+    /// The line of the source that it stops on.
     pub line: u64,
     /// Whether control comes to the line here: going on inside a line is a moment of it, but not its first.
     pub arrival: bool,
@@ -160,7 +160,7 @@ pub struct Arrival {
 /// One entry into a loop until it is left.
 #[derive(Clone, Debug)]
 pub struct Instance {
-    /// Which loop.
+    /// The number of the loop in the function's graph.
     pub index: usize,
     /// Arrivals at the head.
     pub arrivals: Vec<Arrival>,
@@ -276,7 +276,7 @@ pub fn run_reference(side: &BuildSide<'_>, slots: &[Slot], mut cpu: Cpu) -> Refe
 /// One visit of a PC in the optimized run.
 #[derive(Clone, Debug)]
 pub struct MachineInstant {
-    /// The PC.
+    /// The address that control is at.
     pub pc: u64,
     /// What a debugger can read.
     pub machine: MachineState,
@@ -291,7 +291,7 @@ pub struct MachineInstant {
 /// The optimized run.
 #[derive(Clone, Debug)]
 pub struct OptimizedRun {
-    /// Sampled instants.
+    /// The instants that were kept, of the many that there were.
     pub instants: Vec<MachineInstant>,
     /// Loop instances in order of entry.
     pub instances: Vec<Instance>,

@@ -49,11 +49,11 @@ pub enum Relation {
 /// The readable state at one instant.
 #[derive(Clone, Debug)]
 pub struct MachineState {
-    /// General registers.
+    /// The general registers, by their encoding.
     pub gpr: [u64; 16],
-    /// Vector registers.
+    /// The vector registers, by number.
     pub xmm: [u128; 16],
-    /// Load bias.
+    /// What the loader added to link-time addresses.
     pub bias: u64,
     /// Canonical frame address.
     pub cfa: u64,

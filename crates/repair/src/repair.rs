@@ -73,7 +73,7 @@ impl Request {
 /// Whether proofs are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proofs {
-    /// They are.
+    /// Relations are proved where they can be.
     On,
     /// They are not: everything stays validated.
     Off,
@@ -101,7 +101,7 @@ pub enum RepairError {
     /// The proof file cannot be used.
     #[error("the proof file {path} cannot be used: {reason}", path = path.display())]
     Proof {
-        /// The file.
+        /// The file that was to be read.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -109,9 +109,9 @@ pub enum RepairError {
     /// A function was asked for that is not there.
     #[error("{binary} has no function `{function}` with code and debug information", binary = binary.display())]
     NoFunction {
-        /// The file.
+        /// The file that has no such function.
         binary: PathBuf,
-        /// The function.
+        /// The function that was asked for.
         function: String,
     },
 }

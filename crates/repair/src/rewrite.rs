@@ -29,7 +29,7 @@ pub enum RangeContent {
 /// A range with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditRange {
-    /// First address.
+    /// The first address that it holds at.
     pub low: u64,
     /// One past the last.
     pub high: u64,

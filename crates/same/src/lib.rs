@@ -41,7 +41,7 @@ pub fn compare(a: &Path, b: &Path, search: &Search) -> Result<ViewComparison, Sa
 }
 
 /// Compares two files whose code is known to be the same.
-pub fn compare_modules(a: &Module, b: &Module) -> ViewComparison {
+fn compare_modules(a: &Module, b: &Module) -> ViewComparison {
     let mut found = ViewComparison::default();
     rows::compare(a, b, &mut found);
     frames::compare(a, b, &mut found);

@@ -31,7 +31,7 @@ impl Pairs {
         }
     }
 
-    /// Compares them.
+    /// Notes what the variables of a function do not share.
     pub fn compare(self, a: &Module, b: &Module, function: &str, types: &mut Types<'_>, found: &mut ViewComparison) {
         let missing = || Side::says("not in scope");
         for (var, ranges) in self.only_a {

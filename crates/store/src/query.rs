@@ -33,13 +33,13 @@ impl Counts {
 pub struct LevelCount {
     /// The compiler: family and version.
     pub compiler: String,
-    /// The level.
+    /// The level as the command line has it.
     pub opt: String,
     /// The invariant, or `crash`, `hang`, `wrong-code`.
     pub kind: String,
-    /// All findings.
+    /// All findings at it, however alike.
     pub findings: u64,
-    /// Distinct ones.
+    /// How many of them are distinct.
     pub distinct: u64,
 }
 
@@ -50,9 +50,9 @@ pub struct UnitRecord {
     pub program: String,
     /// Compiler: family and version.
     pub compiler: String,
-    /// The level.
+    /// The level that the unit was built at.
     pub opt: String,
-    /// Its state.
+    /// How far work on the unit is.
     pub state: String,
     /// Why it failed or was dropped.
     pub reason: Option<String>,

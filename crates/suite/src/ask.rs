@@ -40,7 +40,7 @@ impl Asker {
         Ok(Self::Debugger(find_tool(family, kind.program().as_deref())?, kind))
     }
 
-    /// Its name.
+    /// What results call the engine.
     pub fn name(&self) -> String {
         match self {
             Self::Native(_) => "native".to_owned(),

@@ -31,7 +31,7 @@ pub enum SuiteError {
     Unreadable {
         /// What was to be read.
         path: std::path::PathBuf,
-        /// Why not.
+        /// Why the file cannot be read.
         source: std::io::Error,
     },
     /// Nothing there asks a question.

@@ -12,6 +12,7 @@ use crate::{Permission, Permissions};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope, path_beneath_rules,
 };
+use parking_lot::Mutex;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition as Condition, SeccompFilter,
     SeccompRule as Rule, TargetArch,
@@ -20,7 +21,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// How far a child is trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,7 +146,7 @@ enum AccessKind {
 fn filters(kind: AccessKind, allowed: Permissions) -> &'static [BpfProgram] {
     type Compiled = HashMap<(AccessKind, Permissions), &'static [BpfProgram]>;
     static KNOWN: OnceLock<Mutex<Compiled>> = OnceLock::new();
-    let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.get_or_init(Mutex::default).lock();
     known.entry((kind, allowed)).or_insert_with(|| Vec::leak(compile(kind, allowed)))
 }
 
@@ -201,9 +202,9 @@ fn no_network() -> Rules {
 /// A system call that a confinement may refuse, and that a tracer is stopped at.
 #[derive(Clone, Copy, Debug)]
 pub struct WatchedCall {
-    /// Its number.
+    /// The number that the kernel knows it by.
     pub number: i64,
-    /// Its name.
+    /// The name that reports give it.
     pub name: &'static str,
     /// Which argument is a path, counted from 0.
     pub path: Option<usize>,

@@ -4,6 +4,15 @@
 //! needed together: the CPU time of the finished group leader (`wait4`), death of the whole group at the
 //! wall-clock limit, and a child that stops under ptrace before its first instruction.
 
+mod child;
+mod outcome;
+#[cfg(test)]
+mod tests;
+mod traced;
+
+pub use outcome::{Exit, JobError, Limits, Outcome};
+pub use traced::Traced;
+
 use crate::Permission;
 use crate::confine::{Confinement, PreparedRules};
 use crate::network;
@@ -12,130 +21,24 @@ use crate::resident::{self, RequestNumbers};
 use crate::running::{self, RunningChild};
 use crate::session;
 use crate::shell::quote;
+use child::{prepare_child, process_limit};
+use outcome::exit_of;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// What a child may use. Everything has a finite default.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Wall-clock time, after which the whole group is killed.
-    pub wall: Duration,
-    /// CPU time of each process. Below one second only the child itself is held to it: the kernel's limit counts whole
-    /// seconds, and the timer that counts finer is not inherited.
-    pub cpu: Duration,
-    /// Address space of each process in bytes; `None` for tools that reserve much more than they use
-    /// (sanitizers, Chromium).
-    pub memory: Option<u64>,
-    /// Largest file that may be written, in bytes.
-    pub file_size: u64,
-    /// Bytes of each output stream that are kept; a child that writes more is killed.
-    pub output: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { wall: Duration::from_secs(60), cpu: Duration::from_secs(60), memory: Some(4 << 30), file_size: 1 << 30, output: 64 << 20 }
-    }
-}
-
-impl Limits {
-    /// The defaults with another time limit, wall clock and CPU alike.
-    pub fn seconds(seconds: u64) -> Self {
-        let time = Duration::from_secs(seconds);
-        Self { wall: time, cpu: time, ..Self::default() }
-    }
-}
-
-/// How a child ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Exit {
-    /// It exited by itself.
-    Code(i32),
-    /// A signal ended it. Not SIGKILL, which no program sends itself: see [`JobError::Killed`].
-    Signal(i32),
-    /// It ran into the wall-clock or CPU limit and its group was killed.
-    TimedOut,
-    /// It wrote more than the output limit and its group was killed.
-    TooMuchOutput,
-    /// The consumer of its output had seen enough and its group was killed.
-    Stopped,
-}
-
-/// How a child ended and what it left.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Whether it exited, was killed or hit a limit.
-    pub exit: Exit,
-    /// What it wrote to standard output (empty when streamed).
-    pub stdout: Vec<u8>,
-    /// What it wrote to standard error.
-    pub stderr: Vec<u8>,
-    /// CPU time of the child and the children it waited for, user and system.
-    pub cpu: Duration,
-    /// How long it took by the clock.
-    pub wall: Duration,
-    /// Largest resident set in bytes.
-    pub max_rss: u64,
-}
-
-impl Outcome {
-    /// True for exit code 0.
-    pub fn success(&self) -> bool {
-        self.exit == Exit::Code(0)
-    }
-
-    /// Standard output as text, invalid bytes replaced.
-    pub fn stdout_text(&self) -> String {
-        String::from_utf8_lossy(&self.stdout).into_owned()
-    }
-
-    /// Standard error as text, invalid bytes replaced.
-    pub fn stderr_text(&self) -> String {
-        String::from_utf8_lossy(&self.stderr).into_owned()
-    }
-}
+use traced::{ProcessGroup, Watchdog};
 
 /// The least share of the CPU limit that a child has used by exact clocks when the kernel ends it at the hard limit. The kernel
 /// counts whole ticks, and a machine that shares its processors runs fewer instructions in a tick than it counts.
 const LEAST_SHARE: f64 = 0.75;
-
-/// Why a child could not be run at all. How a child *ended* is an error here only when a stranger ended it.
-#[derive(Debug, thiserror::Error)]
-pub enum JobError {
-    /// It could not be started.
-    #[error("cannot start `{program}`: {source}")]
-    Spawn {
-        /// The program that could not be started.
-        program: PathBuf,
-        /// The reason that the system gives.
-        source: io::Error,
-    },
-    /// Talking to it failed.
-    #[error("cannot talk to `{program}`: {source}")]
-    Pipe {
-        /// The program that does not listen or answer.
-        program: PathBuf,
-        /// The reason that the system gives.
-        source: io::Error,
-    },
-    /// It was killed, and not by us: says nothing about the program, and is worth another try.
-    #[error("`{program}` was killed (signal 9), as the kernel does when memory is short; try again")]
-    Killed {
-        /// The program that somebody else killed.
-        program: PathBuf,
-    },
-}
 
 /// A child to be run.
 #[derive(Clone, Debug)]
@@ -440,7 +343,7 @@ enum Residence {
 enum Environment {
     /// What tools need.
     Scrubbed,
-    /// Nothing.
+    /// Nothing of ours but what the job adds.
     Bare,
 }
 
@@ -457,279 +360,4 @@ enum AddressLayout {
     Usual,
     Fixed,
     Random,
-}
-
-fn prepare_child(
-    limits: &Limits,
-    processes: u64,
-    parent: i32,
-    tracing: Tracing,
-    layout: AddressLayout,
-    cell: Option<&PreparedRules>,
-) -> io::Result<()> {
-    // SAFETY: plain system calls on integers and one stack-allocated struct; see `Job::command`.
-    unsafe {
-        if libc::setsid() < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        if libc::getppid() != parent {
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
-        let cpu = limits.cpu.as_secs().max(1);
-        set_limit(libc::RLIMIT_CPU, cpu, cpu + 1)?;
-        if limits.cpu < Duration::from_secs(1) && !limits.cpu.is_zero() {
-            let once = libc::timeval { tv_sec: 0, tv_usec: limits.cpu.subsec_micros().max(1).into() };
-            // Timers outlive exec, and SIGPROF ends what does not expect it.
-            libc::setitimer(libc::ITIMER_PROF, &libc::itimerval { it_interval: std::mem::zeroed(), it_value: once }, std::ptr::null_mut());
-        }
-        set_limit(libc::RLIMIT_CORE, 0, 0)?;
-        set_limit(libc::RLIMIT_FSIZE, limits.file_size, limits.file_size)?;
-        set_limit(libc::RLIMIT_NPROC, processes, processes)?;
-        if let Some(memory) = limits.memory {
-            set_limit(libc::RLIMIT_AS, memory, memory)?;
-        }
-        if layout == AddressLayout::Fixed || (layout == AddressLayout::Usual && tracing == Tracing::On) {
-            libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
-        }
-        if tracing == Tracing::On && libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    cell.map_or(Ok(()), PreparedRules::enter)
-}
-
-/// How many processes the user may have while a child runs: as many as the machine has now and room for any
-/// tool. The kernel counts them per user and not per child, so a fixed number would depend on what else runs.
-fn process_limit() -> u64 {
-    const ROOM: u64 = 1024;
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: getrlimit writes one struct that lives on this stack.
-    unsafe { libc::getrlimit(libc::RLIMIT_NPROC, &mut limit) };
-    // "0.20 0.18 0.12 1/80 11206": the fourth field is running and existing threads.
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let threads = load.split_whitespace().nth(3).and_then(|field| field.split_once('/')?.1.parse::<u64>().ok());
-    threads.map_or(limit.rlim_max, |threads| limit.rlim_max.min(threads + ROOM))
-}
-
-fn set_limit(resource: libc::__rlimit_resource_t, soft: u64, hard: u64) -> io::Result<()> {
-    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
-    // SAFETY: setrlimit reads the struct it is given.
-    if unsafe { libc::setrlimit(resource, &limit) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-/// A child that stands still under ptrace.
-#[derive(Debug)]
-pub struct Traced {
-    pid: i32,
-    group: ProcessGroup,
-    watchdog: Option<Watchdog>,
-    /// Whether processes that it started may be in other groups.
-    leaves_others: bool,
-}
-
-impl Traced {
-    /// The process id, for ptrace.
-    pub fn pid(&self) -> i32 {
-        self.pid
-    }
-
-    /// True when the wall-clock limit killed it.
-    pub fn timed_out(&self) -> bool {
-        self.watchdog.as_ref().is_some_and(Watchdog::fired)
-    }
-}
-
-impl Drop for Traced {
-    fn drop(&mut self) {
-        self.group.kill();
-        if let Some(watchdog) = self.watchdog.take() {
-            watchdog.stop();
-        }
-        if self.leaves_others {
-            session::end(self.group.0);
-        }
-        reap(self.group);
-    }
-}
-
-/// Time in which the kernel takes apart what was killed: it has always been milliseconds, and giving up leaves a zombie, not a hang.
-const DYING: Duration = Duration::from_secs(5);
-
-/// Reaps what is left of a killed group. Each traced thread has to be waited for by itself, and the leader reports its end only
-/// after all others are gone, so that waiting for the leader alone would never end.
-fn reap(group: ProcessGroup) {
-    let started = Instant::now();
-    while started.elapsed() < DYING {
-        let mut status = 0;
-        // SAFETY: waitpid writes one integer that lives on this stack; only children in the child's own group
-        // are waited for, and nobody else asks about those.
-        match unsafe { libc::waitpid(-group.0, &mut status, libc::__WALL | libc::WNOHANG) } {
-            // Somebody is reaped, or stood still once more on the way to the end.
-            pid if pid > 0 => {}
-            0 => thread::sleep(Duration::from_micros(200)),
-            // ECHILD: nobody is left.
-            _ => break,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct ProcessGroup(i32);
-
-impl ProcessGroup {
-    fn kill(self) {
-        // SAFETY: kill on a process group that this crate created; no memory is touched.
-        unsafe {
-            libc::kill(-self.0, libc::SIGKILL);
-        }
-    }
-}
-
-/// Kills a group when its time is up, unless stopped before.
-#[derive(Debug)]
-struct Watchdog {
-    cancel: mpsc::Sender<()>,
-    fired: Arc<AtomicBool>,
-    thread: thread::JoinHandle<()>,
-}
-
-impl Watchdog {
-    fn start(group: ProcessGroup, wall: Duration) -> Self {
-        let (cancel, cancelled) = mpsc::channel::<()>();
-        let fired = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&fired);
-        let thread = thread::spawn(move || {
-            if cancelled.recv_timeout(wall) == Err(mpsc::RecvTimeoutError::Timeout) {
-                flag.store(true, Ordering::SeqCst);
-                group.kill();
-            }
-        });
-        Self { cancel, fired, thread }
-    }
-
-    fn fired(&self) -> bool {
-        self.fired.load(Ordering::SeqCst)
-    }
-
-    fn stop(self) -> bool {
-        let _ = self.cancel.send(());
-        let _ = self.thread.join();
-        self.fired.load(Ordering::SeqCst)
-    }
-}
-
-fn exit_of(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        // The CPU limit: SIGPROF below a second, SIGXCPU at the soft limit, SIGKILL at the hard one.
-        (None, Some(libc::SIGXCPU | libc::SIGPROF)) => Exit::TimedOut,
-        (None, Some(signal)) => Exit::Signal(signal),
-        (None, None) => Exit::Signal(0),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sh(script: &str) -> Job {
-        Job::new("/bin/sh").args(["-c", script])
-    }
-
-    #[test]
-    fn a_job_inside_a_directory_leaves_its_temporary_files_there() {
-        let scratch = crate::Scratch::new().unwrap();
-        let made = sh("mktemp; pwd").inside(scratch.path()).run().unwrap().stdout_text();
-        assert!(made.lines().count() == 2 && made.lines().all(|line| Path::new(line).starts_with(scratch.path())), "{made}");
-    }
-
-    #[test]
-    fn outputs_and_exit_code_come_back() {
-        let outcome = sh("echo out; echo err >&2; exit 3").run().unwrap();
-        assert_eq!(outcome.exit, Exit::Code(3));
-        assert_eq!(outcome.stdout, b"out\n");
-        assert_eq!(outcome.stderr, b"err\n");
-    }
-
-    #[test]
-    fn a_grandchild_dies_with_the_group_at_the_limit() {
-        let scratch = crate::Scratch::new().unwrap();
-        let mark = scratch.join("pid");
-        let script = format!("sleep 1000 & echo $! > {}; wait", mark.display());
-        let limits = Limits { wall: Duration::from_millis(400), ..Limits::default() };
-        let outcome = sh(&script).limits(limits).run().unwrap();
-        assert_eq!(outcome.exit, Exit::TimedOut);
-        let pid: i32 = std::fs::read_to_string(mark).unwrap().trim().parse().unwrap();
-        let gone = (0..50).any(|_| {
-            thread::sleep(Duration::from_millis(20));
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            stat.is_empty() || stat.contains(") Z ")
-        });
-        assert!(gone, "the grandchild {pid} outlived its group");
-    }
-
-    #[test]
-    fn a_grandchild_that_escaped_and_holds_the_pipes_does_not_hold_us() {
-        let started = Instant::now();
-        let outcome = sh("setsid sleep 20 & echo started").run().unwrap();
-        assert_eq!((outcome.exit, outcome.stdout.as_slice()), (Exit::Code(0), &b"started\n"[..]));
-        assert!(started.elapsed() < Duration::from_secs(15), "waited for the escaped process");
-    }
-
-    #[test]
-    fn a_child_that_somebody_kills_has_no_outcome() {
-        let killed = sh("echo half; kill -KILL $$").run();
-        assert!(matches!(killed, Err(JobError::Killed { .. })), "{killed:?}");
-    }
-
-    #[test]
-    fn a_child_that_ignores_its_cpu_limit_ran_out_of_time() {
-        let limits = Limits { cpu: Duration::from_secs(1), ..Limits::default() };
-        let outcome = sh("trap '' XCPU; while :; do :; done").limits(limits).run().unwrap();
-        assert_eq!(outcome.exit, Exit::TimedOut);
-    }
-
-    #[test]
-    fn a_gigabyte_of_output_is_cut_off() {
-        let limits = Limits { output: 1 << 20, ..Limits::default() };
-        let outcome = sh("yes").limits(limits).run().unwrap();
-        assert_eq!(outcome.exit, Exit::TooMuchOutput);
-    }
-
-    #[test]
-    fn a_busy_loop_ends_at_a_limit_below_a_second() {
-        let limits = Limits { cpu: Duration::from_millis(150), ..Limits::default() };
-        let outcome = sh("while :; do :; done").limits(limits).run().unwrap();
-        assert_eq!(outcome.exit, Exit::TimedOut);
-        assert!(outcome.cpu < Duration::from_millis(900), "{:?}", outcome.cpu);
-    }
-
-    #[test]
-    fn a_busy_loop_ends_at_its_cpu_limit() {
-        let limits = Limits { cpu: Duration::from_secs(1), ..Limits::default() };
-        let outcome = sh("while :; do :; done").limits(limits).run().unwrap();
-        assert_eq!(outcome.exit, Exit::TimedOut);
-    }
-
-    #[test]
-    fn the_environment_is_scrubbed() {
-        let outcome = sh("echo $DEBUGINFOD_URLS$CARGO_MANIFEST_DIR$LC_ALL").run().unwrap();
-        assert_eq!(outcome.stdout, b"C\n");
-    }
-
-    #[test]
-    fn a_missing_program_is_named_in_the_error() {
-        let error = Job::new("/nonexistent/tool").run().unwrap_err();
-        assert!(error.to_string().contains("/nonexistent/tool"));
-    }
-
-    #[test]
-    fn command_lines_can_be_pasted_into_a_shell() {
-        let line = Job::new("cc").args(["-DX=a b", "it's"]).command_line();
-        assert_eq!(line, "cc '-DX=a b' \"it's\"");
-    }
 }

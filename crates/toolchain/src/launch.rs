@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Launch {
     /// What the program is told its name is; the path of the build when absent.
     pub name: Option<String>,
-    /// Its arguments.
+    /// What the program gets on its command line.
     pub args: Vec<String>,
     /// Its whole environment.
     pub env: Vec<(String, String)>,

@@ -10,7 +10,7 @@ pub enum Permission {
     Net,
     /// Replace itself by another program.
     Exec,
-    /// Start processes.
+    /// It may start processes of its own.
     Fork,
     /// Write files in its working directory, which is a copy that goes away.
     Write,

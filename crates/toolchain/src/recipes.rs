@@ -13,7 +13,7 @@ const MOST: usize = 4096;
 pub(crate) enum WorkWay<R> {
     /// The driver's own tools, by this recipe.
     Direct(Arc<R>),
-    /// The driver.
+    /// The compiler's driver, as anybody calls it.
     Driver,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Script {
 /// What a script does to the arguments before it hands them on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preparation {
-    /// Nothing.
+    /// Nothing is done before the program starts.
     None,
     /// Without canonical prefixes clang starts its second half by the name it was started with, that is: through this
     /// script again. `-cc1` must stay the first argument.

@@ -5,7 +5,7 @@ use crate::op::{ExpressionDecoder, FilePlace, Slice};
 use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, UnitOffset};
 use std::cell::OnceCell;
 
-/// One entry.
+/// One entry of a unit, with its place in the tree.
 pub(super) struct Die<'a> {
     pub entry: DebuggingInformationEntry<Slice<'a>>,
     /// Index after the last descendant.
@@ -103,10 +103,10 @@ pub(super) struct DieId {
     pub index: usize,
 }
 
-/// All units.
+/// The units of all files, to look entries up in.
 pub(super) type All<'s, 'd, 'a> = &'s Units<'d, 'a>;
 
-/// The entry.
+/// The entry that an id stands for.
 pub(super) fn die<'s, 'a>(all: All<'s, '_, 'a>, id: DieId) -> &'s Die<'a> {
     &all[id.unit].dies().expect("an id is only made from units that were read")[id.index]
 }

@@ -4,7 +4,7 @@ use super::{CSS, ReportError, io};
 use askama::Template;
 use std::path::{Path, PathBuf};
 
-/// One cause.
+/// The page's part of one root cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LedgerPage {
     /// The name of the entry.
@@ -27,7 +27,7 @@ pub struct LedgerPage {
     pub shown: String,
     /// What is true there.
     pub truth: String,
-    /// The program.
+    /// The program that shows it, line by line.
     pub program: Vec<LedgerLine>,
     /// The report in the tracker's form.
     pub report: String,
@@ -40,18 +40,18 @@ pub struct LedgerPage {
 /// One line of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LedgerLine {
-    /// Its number.
+    /// The number of the line in the program.
     pub number: u32,
-    /// Its text.
+    /// The line as the program has it.
     pub text: String,
     /// True where the lie is told.
     pub is_wrong: bool,
 }
 
-/// One version.
+/// What one version shows at each level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LedgerRow {
-    /// Its name.
+    /// The version as a reader knows it.
     pub version: String,
     /// Whether the fault shows, level by level.
     pub shows: Vec<bool>,

@@ -13,7 +13,7 @@ pub struct FunctionPage {
     pub file: String,
     /// The build that lies.
     pub build: String,
-    /// Its lines.
+    /// The function's text, line by line.
     pub lines: Vec<PageLine>,
     /// Its variables as both builds show them.
     pub variables: Vec<PageVariable>,
@@ -26,7 +26,7 @@ pub struct FunctionPage {
 pub struct PageLine {
     /// Its number in the file.
     pub number: u32,
-    /// Its text.
+    /// The line as the source has it.
     pub text: String,
     /// Stops at -O0.
     pub reference: String,
@@ -52,7 +52,7 @@ pub struct PageVariable {
 pub struct PageLie {
     /// The invariant that is broken.
     pub kind: String,
-    /// One sentence.
+    /// What is wrong, in one sentence.
     pub title: String,
     /// What -O0 has, and why.
     pub details: String,

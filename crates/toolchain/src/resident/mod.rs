@@ -76,7 +76,7 @@ static PLACES: LazyLock<Mutex<HashMap<ResidentKey, Arc<Mutex<ResidentPlace>>>>> 
 enum ProgramKind {
     Elf,
     Script(Script),
-    /// Anything else.
+    /// A file that is neither.
     Other,
 }
 
@@ -248,7 +248,7 @@ fn pids_of(program: &Path) -> Vec<i32> {
 /// Whether programs stay here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResidentSupport {
-    /// They do.
+    /// Copies of compilers can be kept.
     Works,
     /// The user does not want it.
     Off,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// First word of every message.
 pub(super) const MAGIC: u64 = 0x3130_5352_4c54_5254;
-/// Largest message.
+/// The most bytes that a message has.
 const MESSAGE: usize = 128 << 10;
 /// Most arguments and variables.
 const WORDS: usize = 4096;
@@ -29,11 +29,11 @@ pub(crate) struct RequestNumbers {
     pub cpu: u64,
     /// Microseconds of CPU time below a second, 0 for none.
     pub timer: u64,
-    /// Largest file.
+    /// The most bytes that the child may write to a file.
     pub file_size: u64,
     /// How many processes there may be.
     pub processes: u64,
-    /// Address space.
+    /// The most bytes of addresses that the child may have.
     pub memory: u64,
 }
 
