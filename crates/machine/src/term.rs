@@ -19,7 +19,7 @@ mod smt;
 
 pub use known::Pinned;
 pub use logic::{Extreme, Sign};
-pub use shape::Shape;
+pub use shape::{Reader, Shape};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Node {
@@ -291,6 +291,18 @@ impl Terms {
     pub fn float(&mut self, op: Float, width: u32, args: &[Term]) -> Term {
         let name = format!("{}_{}_{}", op.name(), args.iter().map(|a| self.width(*a).to_string()).collect::<Vec<_>>().join("_"), width);
         let mut args = args.to_vec();
+        // A number and itself is twice the number, bit by bit, whatever it is.
+        if op == Float::Add && args.len() == 2 && args[0] == args[1] {
+            let two = match width {
+                32 => Some(u128::from(2f32.to_bits())),
+                64 => Some(u128::from(2f64.to_bits())),
+                _ => None,
+            };
+            if let Some(two) = two.filter(|_| self.width(args[0]) == width) {
+                args[1] = self.constant(width, two);
+                return self.float(Float::Mul, width, &args);
+            }
+        }
         let sorted = args.is_sorted();
         if matches!(op, Float::Add | Float::Mul | Float::Eq | Float::Unordered) {
             args.sort_unstable();
@@ -500,14 +512,21 @@ impl Terms {
                 if low + width <= split {
                     return self.extract(rest, low, width);
                 }
+                let (above, below) = (self.extract(high, 0, low + width - split), self.extract(rest, low, split - low));
+                return self.concat(above, below);
             }
             Node::Zext(inner, _) | Node::Sext(inner, _) => {
                 let split = self.width(inner);
                 if low + width <= split {
                     return self.extract(inner, low, width);
                 }
-                if low >= split && matches!(self.nodes[t.0 as usize], Node::Zext(..)) {
+                let zeroes = matches!(self.nodes[t.0 as usize], Node::Zext(..));
+                if low >= split && zeroes {
                     return self.constant(width, 0);
+                }
+                if low < split {
+                    let rest = self.extract(inner, low, split - low);
+                    return if zeroes { self.zext(rest, width) } else { self.sext(rest, width) };
                 }
             }
             Node::Ite(c, a, b) => {
@@ -560,9 +579,13 @@ impl Terms {
         if self.width(t) == width {
             return t;
         }
-        match self.value(t) {
-            Some(v) => self.constant(width, v),
-            None => self.intern(Node::Zext(t, width), width),
+        match (self.value(t), &self.nodes[t.0 as usize]) {
+            (Some(v), _) => self.constant(width, v),
+            (None, Node::Zext(inner, _)) => {
+                let inner = *inner;
+                self.intern(Node::Zext(inner, width), width)
+            }
+            _ => self.intern(Node::Zext(t, width), width),
         }
     }
 
@@ -572,13 +595,21 @@ impl Terms {
         *range = (range.0.max(low), range.1.min(high));
     }
 
+    /// The range of a 32-bit term, if something is known of it: a byte that was widened is never negative.
+    fn bounds(&self, t: Term) -> Option<(i64, i64)> {
+        match self.nodes[t.0 as usize] {
+            Node::Zext(inner, _) => Some((0, (1i64 << self.width(inner)) - 1)),
+            _ => self.ranges.get(&t).copied(),
+        }
+    }
+
     /// A 32-bit sum that cannot overflow, extended part by part.
     fn extend_sum(&mut self, t: Term) -> Option<Term> {
         let (atoms, constant) = self.linear(t);
         let constant = i64::from(constant as i32);
         let (mut low, mut high) = (constant, constant);
         for (atom, factor) in &atoms {
-            let (a, b) = *self.ranges.get(atom)?;
+            let (a, b) = self.bounds(*atom)?;
             let factor = i64::from(*factor as i32);
             let (x, y) = (a.checked_mul(factor)?, b.checked_mul(factor)?);
             (low, high) = (low.checked_add(x.min(y))?, high.checked_add(x.max(y))?);
@@ -588,7 +619,10 @@ impl Terms {
         }
         let mut wide = BTreeMap::new();
         for (atom, factor) in atoms {
-            let atom = self.intern(Node::Sext(atom, 64), 64);
+            let atom = match self.nodes[atom.0 as usize] {
+                Node::Zext(inner, _) => self.intern(Node::Zext(inner, 64), 64),
+                _ => self.intern(Node::Sext(atom, 64), 64),
+            };
             wide.insert(atom, i64::from(factor as i32) as u64);
         }
         Some(self.sum(64, &wide, constant as u64))
@@ -606,9 +640,14 @@ impl Terms {
         {
             return sum;
         }
-        match self.value(t) {
-            Some(v) => self.constant(width, signed(v, own) as u128),
-            None => self.intern(Node::Sext(t, width), width),
+        match (self.value(t), &self.nodes[t.0 as usize]) {
+            (Some(v), _) => self.constant(width, signed(v, own) as u128),
+            // What was widened with zeroes has no sign.
+            (None, Node::Zext(inner, _)) => {
+                let inner = *inner;
+                self.intern(Node::Zext(inner, width), width)
+            }
+            _ => self.intern(Node::Sext(t, width), width),
         }
     }
 

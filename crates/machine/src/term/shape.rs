@@ -20,22 +20,39 @@ pub enum Shape {
     Zeroes(Box<Self>, u32),
     /// Widened with its sign.
     Sign(Box<Self>, u32),
+    /// Where a part of an object ends up, by the unknown's name.
+    Base(u32, String),
+    /// So many bytes of memory at an address.
+    Load(u32, Box<Self>),
 }
+
+/// Reads bytes of memory at an address.
+pub type Reader<'r> = &'r dyn Fn(&mut Terms, Term, u32) -> Option<Term>;
 
 impl Shape {
     /// True when it has a leaf.
     pub fn has_leaf(&self) -> bool {
         match self {
             Self::Leaf(_) => true,
-            Self::Constant(..) => false,
+            Self::Constant(..) | Self::Base(..) => false,
             Self::Binary(_, a, b) | Self::Joined(a, b) => a.has_leaf() || b.has_leaf(),
-            Self::Bits(a, ..) | Self::Zeroes(a, _) | Self::Sign(a, _) => a.has_leaf(),
+            Self::Bits(a, ..) | Self::Zeroes(a, _) | Self::Sign(a, _) | Self::Load(_, a) => a.has_leaf(),
+        }
+    }
+
+    /// True when it reads memory.
+    pub fn has_load(&self) -> bool {
+        match self {
+            Self::Load(..) => true,
+            Self::Leaf(_) | Self::Constant(..) | Self::Base(..) => false,
+            Self::Binary(_, a, b) | Self::Joined(a, b) => a.has_load() || b.has_load(),
+            Self::Bits(a, ..) | Self::Zeroes(a, _) | Self::Sign(a, _) => a.has_load(),
         }
     }
 }
 
 impl Terms {
-    /// The shape of a term of at most `size` parts whose unknowns are all leaves.
+    /// The shape of a term of at most `size` parts whose unknowns are all leaves; memory is that of the start.
     pub fn shape(&self, t: Term, leaf: &dyn Fn(Term) -> Option<usize>, size: &mut usize) -> Option<Shape> {
         *size = size.checked_sub(1)?;
         if let Some(n) = leaf(t) {
@@ -49,34 +66,41 @@ impl Terms {
             Node::Concat(a, b) => Shape::Joined(part(*a)?, part(*b)?),
             Node::Zext(a, width) => Shape::Zeroes(part(*a)?, *width),
             Node::Sext(a, width) => Shape::Sign(part(*a)?, *width),
+            Node::Var(width, name) if self.is_base(t) => Shape::Base(*width, self.names[name.0 as usize].clone()),
+            Node::Call(..) if self.loaded_from(t).is_some() => Shape::Load(self.width(t) / 8, part(self.loaded_from(t)?)?),
             Node::Var(..) | Node::Ite(..) | Node::Extreme(..) | Node::Call(..) => return None,
         })
     }
 
     /// The term of a shape.
-    pub fn of_shape(&mut self, shape: &Shape, leaves: &[Term]) -> Option<Term> {
+    pub fn of_shape(&mut self, shape: &Shape, leaves: &[Term], read: Reader<'_>) -> Option<Term> {
         Some(match shape {
             Shape::Leaf(n) => *leaves.get(*n)?,
             Shape::Constant(width, value) => self.constant(*width, *value),
             Shape::Binary(op, a, b) => {
-                let (a, b) = (self.of_shape(a, leaves)?, self.of_shape(b, leaves)?);
+                let (a, b) = (self.of_shape(a, leaves, read)?, self.of_shape(b, leaves, read)?);
                 self.bin(*op, a, b)
             }
             Shape::Bits(a, low, width) => {
-                let a = self.of_shape(a, leaves)?;
+                let a = self.of_shape(a, leaves, read)?;
                 self.extract(a, *low, *width)
             }
             Shape::Joined(a, b) => {
-                let (a, b) = (self.of_shape(a, leaves)?, self.of_shape(b, leaves)?);
+                let (a, b) = (self.of_shape(a, leaves, read)?, self.of_shape(b, leaves, read)?);
                 self.concat(a, b)
             }
             Shape::Zeroes(a, width) => {
-                let a = self.of_shape(a, leaves)?;
+                let a = self.of_shape(a, leaves, read)?;
                 self.zext(a, *width)
             }
             Shape::Sign(a, width) => {
-                let a = self.of_shape(a, leaves)?;
+                let a = self.of_shape(a, leaves, read)?;
                 self.sext(a, *width)
+            }
+            Shape::Base(width, name) => self.var(*width, name),
+            Shape::Load(bytes, a) => {
+                let a = self.of_shape(a, leaves, read)?;
+                read(self, a, *bytes)?
             }
         })
     }
