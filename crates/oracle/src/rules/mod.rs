@@ -10,6 +10,7 @@ mod differs_between_runs;
 mod early_unseen;
 mod empty_location;
 mod executed_row;
+mod file_scope;
 mod fixed_home;
 mod given_up;
 mod hit_at_other_times;
@@ -81,6 +82,7 @@ pub const RULES: &[Rule] = &[
     same_line_function::RULE,
     visible_on_line::RULE,
     own_line::RULE,
+    file_scope::RULE,
     brace_line::RULE,
     block_without_code::RULE,
     inherited_block::RULE,
