@@ -8,6 +8,8 @@ scope      the source text alone: the stop's line is outside the block that decl
 parameter  -O0 instrumentation: the variable is printed before every statement of its scope, at the end of every block and
            whenever a loop's condition is evaluated; the shown value never comes
 value      the same for a local variable
+stale      the same instrumentation: what is printed in front of the line's statement and by the next print after it, visit by
+           visit; the shown value is there on no visit (wrong when on every one, open when on some)
 backtrace  -O0 instrumentation: entry and exit of functions keep a stack, every statement prints it; the shown frame is
            never on it at that line
 self       a row of the line table (llvm-dwarfdump) puts the address on that line, binutils' addr2line in that function (of a
@@ -172,11 +174,13 @@ def declaration_of(lines, name, seen_on):
     return inner[-1] if inner else next((n for n, l in enumerate(lines, 1) if re.search(rf"\b{name}\b", l)), None)
 
 
-def judge_value(program, v, work):
+def prints(program, v, work):
+    """The statements that the -O0 program comes by in the variable's scope, in order, each with what the variable is in front of
+    it; None when that cannot be told."""
     lines = program["source"].split("\n")
     name = v["variable"]
     declared = declaration_of(lines, name, v["line"])
-    if declared is None or "{" in str(v.get("value")):
+    if declared is None or not re.fullmatch(r"-?\d+", str(v.get("value"))):
         return None
     shown = name
     if v.get("element") is not None:
@@ -184,18 +188,34 @@ def judge_value(program, v, work):
         if shown is None:
             return None
     function, start = function_of(lines, declared)
-    if function is None or not re.fullmatch(r"-?\d+", str(v.get("value"))):
+    if function is None:
         return None
     if declared == start:
         first, last = start, block_of(lines, start + 1)[1]
     else:
         first, last = declared, block_of(lines, declared)[1]
-    text = probed(lines, first, last, lambda n: f'__builtin_printf("@%ld\\n", (long){shown});')
+    text = probed(lines, first, last, lambda n: f'__builtin_printf("@{n} %ld\\n", (long){shown});')
     ran = build_and_run(program, text, work)
     if ran is None or ran.returncode:
         return None
-    values = set(re.findall(r"^@(-?\d+)$", ran.stdout, re.M))
-    return str(v["value"]) not in values if values else None
+    return [(int(line), value) for line, value in re.findall(r"^@(\d+) (-?\d+)$", ran.stdout, re.M)] or None
+
+
+def judge_value(program, v, work):
+    printed = prints(program, v, work)
+    return None if printed is None else str(v["value"]) not in {value for _, value in printed}
+
+
+def judge_stale(program, v, work):
+    printed = prints(program, v, work)
+    if printed is None:
+        return None
+    # Of each visit of the line what is printed in front of it, and by the next print: what the line leaves behind.
+    visits = [{value for _, value in printed[at:at + 2]} for at, (line, _) in enumerate(printed) if line == v["line"]]
+    has_it = [str(v["value"]) in values for values in visits]
+    if not visits or (any(has_it) and not all(has_it)):
+        return None
+    return not any(has_it)
 
 
 def judge_backtrace(program, v, work):
@@ -398,13 +418,15 @@ def the_accused(kind, program, v, work):
             return on_line.search(stop) and re.search(rf"^{name} = ", stop, re.M)
         if kind == "lost":
             return "<optimized out>" in stop
+        if kind == "stale" and not on_line.search(stop):
+            return False
         return re.search(rf"(?<![\w-]){re.escape(str(v['value']))}(?!\w)", "\n".join(l for l in stop.split("\n") if not l.startswith("#")))
     if kind == "dwarf":
         return command, words, True if judge_dwarf(program, v, work) else None
     return command, words, any(shows(s) for s in stops) if stops else None
 
 
-JUDGES = {"line": judge_line, "scope": judge_scope, "parameter": judge_value, "value": judge_value, "backtrace": judge_backtrace,
+JUDGES = {"line": judge_line, "scope": judge_scope, "parameter": judge_value, "value": judge_value, "stale": judge_stale, "backtrace": judge_backtrace,
           "self": judge_self, "dwarf": judge_dwarf, "breakpoint": judge_breakpoint, "lost": judge_lost}
 wanted = args.only.split(",") if args.only else list(JUDGES)
 rows = base.execute("SELECT id, kind, document, evidence FROM findings").fetchall()
