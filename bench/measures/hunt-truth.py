@@ -19,7 +19,8 @@ dwarf      llvm-dwarfdump's text of the location in force, by the rules of DWARF
            this does not tell, gdb's own words when the program comes by
 
 breakpoint gcov: the line runs at -O0 (or, for one that is hit without that, does not)
-lost       -O0 instrumentation: the variable is in scope before the line's statement, which runs
+lost       -O0 instrumentation: in front of the line's statement the variable has the value that another setting shows, or that
+           comes back, with no other value in between; for other evidence the variable is in scope before the statement, which runs
 
 The debugger is asked by `break *ADDRESS` and, up to 64 times, `frame`, `bt`, `info scope`, `info locals`, `print`; for a breakpoint by
 `break FILE:LINE` and the stops that follow. A finding that lldb alone sees is asked of lldb. --out keeps, per finding, the command, the
@@ -346,6 +347,17 @@ def judge_breakpoint(program, v, work):
 
 
 def judge_lost(program, v, work):
+    evidence = v["evidence"]
+    if evidence["because"] in ("other-setting", "returns"):
+        printed = prints(program, {**v, "value": evidence["value"]}, work)
+        if printed is None or not any(line == v["line"] for line, _ in printed):
+            return None
+        # It has the value in front of the line; where it comes back, without having been anything else in between.
+        here = [at for at, seen in enumerate(printed) if seen == (v["line"], evidence["value"])]
+        if evidence["because"] == "other-setting":
+            return bool(here)
+        after = [next((n for n in range(at, len(printed)) if printed[n][0] == evidence["back_on"]), None) for at in here]
+        return any(end is not None and {value for _, value in printed[at:end + 1]} == {evidence["value"]} for at, end in zip(here, after))
     lines = program["source"].split("\n")
     if not re.search(rf"\b{v['variable']}\b", program["source"]):
         return None
@@ -354,7 +366,7 @@ def judge_lost(program, v, work):
     # In front of the statement: of the line itself where it starts one, else of the one that it belongs to.
     while at > 0 and not lines[at - 1].rstrip().endswith((";", "{", "}")):
         at -= 1
-    lines[at] = re.sub(r"^(\s*)(.*)$", rf"\1{{ {probe} }} \2", lines[at], count=1).replace("\\\\n", "\\n")
+    lines[at] = f"{{ {probe} }} {lines[at]}"
     ran = build_and_run(program, "\n".join(lines) + "\n", work)
     if ran is None or ran.returncode:
         return None
@@ -417,7 +429,7 @@ def the_accused(kind, program, v, work):
         if kind in ("scope", "self"):
             return on_line.search(stop) and re.search(rf"^{name} = ", stop, re.M)
         if kind == "lost":
-            return "<optimized out>" in stop
+            return re.search(r"^\$\d+ = <optimized out>", stop, re.M)
         if kind == "stale" and not on_line.search(stop):
             return False
         return re.search(rf"(?<![\w-]){re.escape(str(v['value']))}(?!\w)", "\n".join(l for l in stop.split("\n") if not l.startswith("#")))
