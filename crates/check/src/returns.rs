@@ -198,18 +198,18 @@ mod tests {
     fn a_variable_that_nothing_assigns_must_not_go_and_come_back() {
         assert_eq!(lost(&[(1, None), (3, Some("7")), (4, None), (6, Some("7"))], &[2]), [4]);
         // With another value it is another assignment's.
-        assert_eq!(lost(&[(1, None), (3, Some("7")), (4, None), (6, Some("8"))], &[2]), []);
+        assert!(lost(&[(1, None), (3, Some("7")), (4, None), (6, Some("8"))], &[2]).is_empty());
     }
 
     #[test]
     fn an_assignment_without_a_stop_of_its_own_may_have_brought_it_back() {
-        assert_eq!(lost(&[(1, None), (3, Some("7")), (4, None), (6, Some("7"))], &[2, 5]), []);
+        assert!(lost(&[(1, None), (3, Some("7")), (4, None), (6, Some("7"))], &[2, 5]).is_empty());
         // Behind the place it does not matter.
         assert_eq!(lost(&[(1, None), (3, Some("7")), (4, None), (6, Some("7"))], &[2, 9]), [4]);
     }
 
     #[test]
     fn what_ran_on_the_way_back_through_a_loop_is_not_known() {
-        assert_eq!(lost(&[(1, None), (5, Some("7")), (6, None), (4, None), (7, Some("7"))], &[2]), []);
+        assert!(lost(&[(1, None), (5, Some("7")), (6, None), (4, None), (7, Some("7"))], &[2]).is_empty());
     }
 }
