@@ -108,7 +108,15 @@ impl ProjectExplainer<'_> {
                 Err(_) => {}
             }
         }
+        reasons.extend(self.input().map(|file| format!("the run reads {file}, which is no part of the one file")));
         Err(reasons.join("; "))
+    }
+
+    /// A file that the run reads, as far as its arguments and its standard input tell.
+    fn input(&self) -> Option<String> {
+        let root = self.mixer.reference().root();
+        let named = self.mixer.run().args.iter().find(|word| root.join(word).is_file()).cloned();
+        named.or_else(|| Some(self.options.launch.stdin.as_ref()?.display().to_string()))
     }
 
     fn try_as_one(
