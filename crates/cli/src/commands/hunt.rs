@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     cflags: Vec<String>,
     /// Where programs come from: weave, weave:wide, weave:swarm, csmith, csmith-default, yarpgen or corpus:DIR.
-    #[arg(long, default_value = "weave")]
+    #[arg(long, default_value = "weave:swarm")]
     generator: SourceSpec,
     /// Which programs: 1..200, or 1.. for no end.
     #[arg(long, value_name = "A..B")]
