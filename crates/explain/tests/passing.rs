@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trueline_explain::{FailingCase, LEAST_PASSING, PassingPrograms, Soundness, SwitchJudge, passing_programs};
 use trueline_isolate::ProgramSetting;
-use trueline_model::{StillShows, CodeMap, Coverage, CoverageSet, Interesting, Language, OptLevel, Origin, Program, SeamError};
+use trueline_model::{CodeMap, Coverage, CoverageSet, Interesting, Language, OptLevel, Origin, Program, SeamError, StillShows};
 use trueline_toolchain::find_compiler;
 
 /// Programs with an even number pass.
