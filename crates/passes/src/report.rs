@@ -224,7 +224,7 @@ impl Report {
         report
     }
 
-    /// What the runs did to the code of a line, the latest run first; see [`line`].
+    /// What the runs did to the code of a line, the latest run first; see the module `line`.
     pub fn line_changes(observation: &Observation, line: u32, wanted: line::LineChanges) -> Vec<UpdateError> {
         let symbols = Symbols::of(&PathBuf::from(&observation.library));
         let of_run = |run: &PassRun| -> Vec<UpdateError> {
