@@ -8,6 +8,7 @@ use crate::cost::{Costs, effort, least};
 use crate::plan::{Oracle, SeedBehaviour};
 use crate::program::{MutationFault, Specimen, Trouble, WorkEnd, trouble};
 use crate::run::Campaign;
+use std::time::Duration;
 use trueline_check::{Behaviour, BuildCost};
 use trueline_model::{Fault, OptLevel, Program};
 use trueline_store::{NewFinding, PlannedUnit, StoreError, UnitResult};
@@ -36,6 +37,10 @@ enum Truth {
     /// The work ends here.
     End(WorkEnd),
 }
+
+/// CPU time that a program may take at -O0; an optimized build may take what the campaign's limits allow. One in seven of csmith's
+/// programs never ends, and cannot be mutated either.
+const LONGEST_RUN: Duration = Duration::from_secs(5);
 
 /// Builds that a claim about costs rests on.
 const COST_REPEATS: usize = 2;
@@ -115,7 +120,7 @@ impl Campaign<'_> {
     fn basis(&self, program: &Program, compiler: usize) -> Basis {
         let attempt = || {
             let build = self.checker.build_plain(program, &self.plan.compilers[compiler], OptLevel::O0)?;
-            let behaviour = self.checker.run_plain(program, &build)?;
+            let behaviour = self.checker.run_plain(program, &build, LONGEST_RUN)?;
             Ok(Ran { behaviour, cost: build.cost, command: build.command })
         };
         let first = attempt().map_err(trouble);

@@ -271,6 +271,10 @@ impl Campaign<'_> {
                     self.programs.fetch_add(1, Ordering::SeqCst);
                     self.report(&Event::ProgramDone { program: program.name.clone() });
                 }
+                Ok(Ok(WorkEnd::Rejected)) if mutation == 0 => {
+                    // Its variants would be as invalid, and finding out costs a profile.
+                    family.variants = Some(Err("its seed was rejected".to_owned()));
+                }
                 Ok(Ok(WorkEnd::Rejected | WorkEnd::Interrupted)) => {}
                 Ok(Ok(WorkEnd::BadMutation(fault))) => {
                     let how = how_it_differs(fault, original, self.plan);

@@ -5,9 +5,10 @@ use crate::build::{BuildCost, BuildExtent, Compilation};
 use crate::checker::float_math_of;
 use crate::{Behaviour, CheckError, Checker};
 use std::path::PathBuf;
+use std::time::Duration;
 use trueline_model::{OptLevel, Program};
 use trueline_oracle::FloatMath;
-use trueline_toolchain::{Compiler, DebugInfo, Scratch};
+use trueline_toolchain::{Compiler, DebugInfo, Limits, Scratch};
 
 /// A program compiled at a level without debug information.
 pub struct PlainBuild {
@@ -36,9 +37,10 @@ impl Checker {
         Ok(PlainBuild { cost, command: built.command, binary: built.binary, opt, float_math, _scratch: scratch })
     }
 
-    /// Runs a build and says how it behaves.
-    pub fn run_plain(&self, program: &Program, build: &PlainBuild) -> Result<Behaviour, CheckError> {
-        Behaviour::observe(&build.binary, &self.launch_of(program), &self.options().limits)
+    /// Runs a build, which may take so much CPU time, and says how it behaves.
+    pub fn run_plain(&self, program: &Program, build: &PlainBuild, cpu: Duration) -> Result<Behaviour, CheckError> {
+        let limits = Limits { cpu, ..self.options().limits.clone() };
+        Behaviour::observe(&build.binary, &self.launch_of(program), &limits)
     }
 
     /// Runs a build of a program that is known to behave as `expected`; behaving differently is an error.

@@ -213,3 +213,19 @@ fn levels_that_a_program_did_not_draw_are_still_its_neighbours() {
     let (found, done) = place.found(&[&cc], &drawn);
     assert_eq!((found.len(), done), (0, 1), "{found:?}");
 }
+
+#[test]
+fn a_program_that_does_not_end_is_rejected_with_its_variants_unmade() {
+    if !can_profile() {
+        return;
+    }
+    let place = Place::new();
+    std::fs::write(place.path("corpus/long.c"), "int main(void) { for (volatile int i = 0;; i++) { } }\n").unwrap();
+    let output = place.hunt(&[Path::new("gcc")], &["--oracle", "wrong-code", "--mutate", "2"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let store = Store::open_existing(&place.path("a.db")).unwrap();
+    let rejections: Vec<(String, u64)> = store.rejections().unwrap().into_iter().collect();
+    let expected = [("cannot be mutated".to_owned(), 2), ("the program did not finish within 5 s".to_owned(), 1)];
+    assert_eq!(rejections, expected, "optimized builds may take longer, but there are none");
+    assert_eq!(store.counts().unwrap().findings, 0);
+}
