@@ -1,8 +1,8 @@
 """`trueline check` on programs from elsewhere, each finding confirmed by gdb.
 
-The sources are those of crates (libz-sys, bzip2-sys, lz4-sys, libsqlite3-sys, lua-src, miniz-sys, brotli-sys, pcre2-sys, hexyl) and of
-Debian's source packages (cjson, expat, libyaml, mujs, gzip, dash, mawk, sed), fetched into target/; nothing of theirs is kept here. C++ programs use the libraries that Debian installs as headers
-(libfmt-dev, nlohmann-json3-dev, libeigen3-dev, librange-v3-dev). Each is built at -O0 and -O2, with the drivers of bench/check-programs where
+The sources are those of crates (libz-sys, bzip2-sys, lz4-sys, libsqlite3-sys, lua-src, miniz-sys, brotli-sys, pcre2-sys,
+libdeflate-sys, zstd-sys, hexyl) and of Debian's source packages (cjson, expat, libyaml, mujs, libpng1.6, xxhash, gzip, dash, mawk, sed, bc),
+fetched into target/; nothing of theirs is kept here. C++ programs use the libraries that Debian installs as headers (libfmt-dev, nlohmann-json3-dev, libeigen3-dev, librange-v3-dev). Each is built at -O0 and -O2, with the drivers of bench/check-programs where
 it is a library, and checked as a pair. gdb then stops at the address of each finding and says whether it shows what is complained of.
 What is built is not built again. With --old the same is done with another build of the command, to compare.
 """
@@ -11,15 +11,15 @@ import collections, glob, json, os, resource, subprocess
 import _common
 
 CRATES = {"libz-sys": "=1.1.22", "bzip2-sys": "=0.1.13", "lz4-sys": "=1.11.1", "libsqlite3-sys": "=0.30.1", "lua-src": "=547.0.0"}
-CRATES |= {"miniz-sys": "=0.1.12", "brotli-sys": "=0.3.2", "pcre2-sys": "=0.2.9"}
+CRATES |= {"miniz-sys": "=0.1.12", "brotli-sys": "=0.3.2", "pcre2-sys": "=0.2.9", "libdeflate-sys": "=1.26.1", "zstd-sys": "=2.1.2"}
 CPP = ("fmt", "json", "eigen", "ranges", "exceptions")
 # Programs with a configure script, and where make leaves them.
-CONFIGURED = {"gzip": "gzip", "dash": "src/dash", "mawk": "mawk", "sed": "sed/sed"}
+CONFIGURED = {"gzip": "gzip", "dash": "src/dash", "mawk": "mawk", "sed": "sed/sed", "bc": "bc/bc"}
 ROOT = os.path.abspath("target/check-programs")
 OWN = os.path.abspath("bench/check-programs")
 
 options = _common.parser(__doc__)
-options.add_argument("--programs", default="zlib,bzip2,lz4,sqlite,lua,cjson,gzip,dash,expat,libyaml,mujs,miniz,brotli,pcre2,mawk,sed,fmt,json,eigen,ranges,exceptions,hexyl")
+options.add_argument("--programs", default="zlib,bzip2,lz4,sqlite,lua,cjson,gzip,dash,expat,libyaml,mujs,miniz,brotli,pcre2,libdeflate,zstd,png,xxhash,mawk,sed,bc,fmt,json,eigen,ranges,exceptions,hexyl")
 options.add_argument("--compilers", default="gcc-12,clang-16")
 options.add_argument("--trueline", default=_common.TRUELINE)
 options.add_argument("--old", help="another build of the command")
@@ -105,6 +105,24 @@ def units(program):
     if program == "mujs":
         mujs = debian("mujs")
         return [own, f"{mujs}/one.c"], [f"-I{mujs}", "-lm"]
+    if program == "libdeflate":
+        libdeflate = f"{c}/libdeflate-sys/libdeflate"
+        return [own, *sorted(glob.glob(f"{libdeflate}/lib/*.c")), f"{libdeflate}/lib/x86/cpu_features.c"], [f"-I{libdeflate}"]
+    if program == "zstd":
+        zstd = f"{c}/zstd-sys/zstd/lib"
+        parts = (f for part in ("common", "compress", "decompress") for f in sorted(glob.glob(f"{zstd}/{part}/*.c")))
+        return [own, *parts], [f"-I{zstd}", "-DZSTD_DISABLE_ASM", "-DDYNAMIC_BMI2=0"]
+    if program == "xxhash":
+        xxhash = debian("xxhash")
+        return [own, f"{xxhash}/xxhash.c"], [f"-I{xxhash}"]
+    if program == "png":
+        png = debian("libpng1.6")
+        os.makedirs(f"{ROOT}/png", exist_ok=True)
+        _common.run("cp", f"{png}/scripts/pnglibconf.h.prebuilt", f"{ROOT}/png/pnglibconf.h")
+        # zlib's own sources beside it, as a static build has them.
+        parts = named(png, "png pngerror pngget pngmem pngpread pngread pngrio pngrtran pngrutil pngset pngtrans pngwio pngwrite pngwtran pngwutil")
+        with_zlib = named(z, "adler32 crc32 deflate inflate inffast inftrees trees zutil")
+        return [own, *parts, *with_zlib], [f"-I{png}", f"-I{ROOT}/png", f"-I{z}", "-DHAVE_UNISTD_H", "-DPNG_INTEL_SSE_OPT=0"]
     cjson = debian("cjson")
     return [own, f"{cjson}/cJSON.c"], [f"-I{cjson}", "-lm"]
 
@@ -144,7 +162,7 @@ def measure(trueline, label, program, cc):
     with open(text, "w") as file:
         file.writelines(f"{number}\n" for number in range(1, 401))
     words = {"bzip2": ["-c", "-z", text], "gzip": ["-c", text], "sqlite": ["small"], "dash": [f"{OWN}/script.sh"], "hexyl": ["--length", "256", text]}
-    words |= {"mawk": ["-f", f"{OWN}/program.awk"], "sed": ["-n", "-f", f"{OWN}/script.sed", f"{ROOT}/short"]}
+    words |= {"bc": ["-q", f"{OWN}/script.bc"], "mawk": ["-f", f"{OWN}/program.awk"], "sed": ["-n", "-f", f"{OWN}/script.sed", f"{ROOT}/short"]}
     with open(f"{ROOT}/short", "w") as file:
         file.writelines(f"{number}\n" for number in range(1, 9))
     words = words.get(program, [])

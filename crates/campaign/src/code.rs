@@ -145,7 +145,7 @@ impl Campaign<'_> {
             return Ok(Truth::Known(Box::new(behaviour)));
         }
         // Somebody disagrees: everybody is asked.
-        let wanted = self.wanted(key.language);
+        let wanted = self.wanted(key);
         for (index, _) in wanted.iter().enumerate().filter(|(_, (_, levels))| !levels.is_empty()) {
             if !bases.iter().any(|b| b.compiler == index) {
                 bases.push(self.basis(program, index));

@@ -13,9 +13,11 @@ mod event;
 mod explain;
 mod family;
 mod judged;
+mod levels;
 mod minimal;
 mod plan;
 mod program;
+mod project;
 mod run;
 mod seeds;
 mod steer;
@@ -25,4 +27,5 @@ pub use event::{Event, FoundEvent, Reporter, Silent, Totals};
 pub use plan::{
     CampaignPlan, Confirm, Minimize, Mutate, NoProgram, Oracle, SeedBehaviour, SeedOrder, Seeds, Shard, Validation, VariantSet,
 };
+pub use project::{ProjectHunt, ProjectInput, is_of_project, run_project};
 pub use run::{CampaignError, run};

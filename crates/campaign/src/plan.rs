@@ -1,6 +1,7 @@
 //! What a campaign is to do.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 use trueline_model::{EngineKind, Interesting, Invariant, Language, OptLevel, Policy, Program};
@@ -213,6 +214,8 @@ pub struct CampaignPlan {
     pub languages: BTreeSet<Language>,
     /// The levels; those a compiler does not have are left out for it.
     pub levels: Vec<OptLevel>,
+    /// How many of the levels each program is compiled at, drawn by its number; `None` for all.
+    pub levels_per_program: Option<NonZeroUsize>,
     /// Which programs of the source are used.
     pub seeds: Seeds,
     /// Which part of them.
@@ -257,6 +260,7 @@ impl CampaignPlan {
             languages: compilers.iter().map(Compiler::language).collect(),
             compilers,
             levels: OptLevel::OPTIMIZED.to_vec(),
+            levels_per_program: None,
             seeds: Seeds { first: 1, end: None },
             shard: Shard::WHOLE,
             order: SeedOrder::Steered,

@@ -19,8 +19,7 @@ use trueline_explain::Readers;
 use trueline_generate::{Filter, ProgramSource};
 use trueline_model::{CompilerId, Language, OptLevel, Program};
 use trueline_store::{Claim, ProgramKey, Store, StoreError, UnitResult};
-use trueline_toolchain::Limits;
-use trueline_toolchain::cpu_time;
+use trueline_toolchain::{Compiler, Limits, cpu_time};
 
 /// How long a write waits for room or for a lock before the campaign gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,6 +57,9 @@ pub enum CampaignError {
         /// The program that it was made from.
         seed: Box<Program>,
     },
+    /// The project cannot be built.
+    #[error("{0}")]
+    Project(String),
     /// The source makes no programs.
     #[error("{generator} failed {count} times in a row, last with: {reason}")]
     BadSource {
@@ -222,7 +224,7 @@ impl Campaign<'_> {
                 break;
             }
             let key = ProgramKey { source: self.source_name(), seed, mutation, language };
-            let wanted = self.wanted(language);
+            let wanted = self.wanted(&key);
             let units = match self.patiently(|| self.store.claim(&key, &wanted))? {
                 Claim::Work(units) => units,
                 Claim::Done | Claim::Taken => continue,
@@ -295,10 +297,11 @@ impl Campaign<'_> {
         }
     }
 
-    pub(crate) fn wanted(&self, language: Language) -> Vec<(CompilerId, Vec<OptLevel>)> {
+    pub(crate) fn wanted(&self, key: &ProgramKey) -> Vec<(CompilerId, Vec<OptLevel>)> {
         // Positions matter: compilers of another language stay in the list without levels.
         let compilers = self.plan.compilers.iter();
-        compilers.map(|c| (c.id.clone(), if c.language() == language { self.plan.levels_of(c) } else { Vec::new() })).collect()
+        let levels = |c: &Compiler| if c.language() == key.language { self.plan.levels_for(c, key) } else { Vec::new() };
+        compilers.map(|c| (c.id.clone(), levels(c))).collect()
     }
 
     /// Tries a write until it succeeds, the cause is not a passing one, or patience ends.

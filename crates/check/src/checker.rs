@@ -161,6 +161,11 @@ impl Reference {
     pub fn behaviour(&self) -> &Behaviour {
         &self.ground.behaviour
     }
+
+    /// How the program is started.
+    pub fn launch(&self) -> &Launch {
+        &self.ground.launch
+    }
 }
 
 /// What a check found.
@@ -259,6 +264,7 @@ impl Checker {
             return Err(CheckError::NothingChecked { reason: nothing_stepped(&executed, &user_files) });
         }
         let mut facts = facts::of_reference(&debug, executed, &source);
+        facts.user_files.clone_from(&user_files);
         if self.options.repeat == Repeat::Twice {
             // A run that was cut off is cut off at the same stop again, so that the two can be compared.
             let cut = summary.end != TraceEnd::Finished;
@@ -544,7 +550,9 @@ impl Checker {
         let ground = &*reference.ground;
         let mut optimized = self.digest(Role::Optimized);
         let request = self.request(&debug, binary, &ground.user_files, &ground.launch);
-        let mut suspects = Suspects::new(&reference.visits);
+        // What lives in memory is as the code left it: the rule `fixed-home` would drop it.
+        let homes = (self.options.strictness == Strictness::Filtered).then_some(&optimized_facts.homes);
+        let mut suspects = Suspects::new(&reference.visits, homes);
         let onlooker = self.looks_at_moments().then_some(&mut suspects);
         let (summary, came_back) = if self.options.invariants.contains(&Invariant::Lost) {
             let assignments = Assignments::read(&ground.debug);
@@ -580,7 +588,6 @@ impl Checker {
             request: &request,
             digests: (&reference.digest, &optimized),
             visits: &reference.visits,
-            homes: (self.options.strictness == Strictness::Filtered).then_some(&optimized_facts.homes),
         };
         // Stops that were not made leave calls uncounted.
         let is_whole = self.looks_everywhere() && reference.seen.is_whole() && here.is_whole();

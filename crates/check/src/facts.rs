@@ -20,7 +20,8 @@ pub(crate) fn of_reference(module: &Module, executed: BTreeSet<LineKey>, source:
         if !copy.is_inlined()
             && let Some(extent) = extent_of(module, copy, &rows, source)
         {
-            facts.functions.entry(Arc::clone(copy.name())).or_default().push(extent);
+            let elsewhere = extents_elsewhere(module, &rows, &extent.file);
+            facts.functions.entry(Arc::clone(copy.name())).or_default().extend(std::iter::once(extent).chain(elsewhere));
         }
         add_scopes(module, copy, &vars, &rows, &mut facts.scope);
     }
@@ -60,6 +61,22 @@ fn extent_of(module: &Module, copy: FunctionCopy<'_>, rows: &[usize], source: &S
     // Not every -O0 has a row for the closing brace. Without the source, a few lines of grace.
     let close = if *source.file == *decl.file.as_str() { source.body_end(first, last) } else { Some(last + 3) };
     Some(Extent { file: Arc::clone(&decl.file.0), first, last: last.max(close.unwrap_or(last)) })
+}
+
+/// What a body has in other files than its declaration's: `#line`, as generators of parsers write it, and text that is included in
+/// the body. Calls that are inlined at -O0 too are other functions.
+fn extents_elsewhere(module: &Module, rows: &[usize], declared_in: &str) -> Vec<Extent> {
+    let mut found: BTreeMap<Arc<str>, (u32, u32)> = BTreeMap::new();
+    for &number in rows {
+        let row = &module.rows[number];
+        let Some(key) = module.line_key(row.file, row.line).filter(|k| k.file.as_str() != declared_in) else { continue };
+        if module.chain_at(row.address).into_iter().any(|b| module.block(b).is_inlined()) {
+            continue;
+        }
+        let lines = found.entry(Arc::clone(&key.file.0)).or_insert((key.line.0, key.line.0));
+        *lines = (lines.0.min(key.line.0), lines.1.max(key.line.0));
+    }
+    found.into_iter().map(|(file, (first, last))| Extent { file, first, last }).collect()
 }
 
 /// Which variables of a copy are in scope on each of its lines.

@@ -33,6 +33,7 @@ mod returns;
 mod settings;
 mod shape;
 mod steady;
+mod thin;
 mod witness;
 
 /// Reads a build's debug information as a check would, for the fuzzer: how many addresses have rows.

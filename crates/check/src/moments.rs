@@ -1,31 +1,36 @@
 //! Runs both builds again for values that the traces leave in doubt, and places them among the moments of the reference run.
 //!
 //! First with few stops: the doubtful addresses of the optimized build, and every instruction of their lines at -O0. What is
-//! still in doubt then is looked at with many. Most programs need no run at all.
+//! still in doubt then is looked at with many (`close`). Most programs need no run at all.
 
+mod close;
+
+use self::close::{Close, Doubt};
 use crate::line_code::{LineTable, Purpose};
-use crate::made::{beginnings, is_made_before};
+use crate::thin::{thin, visits};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use trueline_dwarf::Module;
 use trueline_model::{CallId, LineKey, VarKey};
-use trueline_oracle::moments::{
-    Hits, LineCode, Mark, MarkedRun, Place, Placed, Placement, Scalar, Sequence, StaleValue, is_same_way, place, points,
-};
-use trueline_oracle::{Calls, Digest, Home, Suspect, Visits};
+use trueline_oracle::moments::{Hits, LineCode, Mark, MarkedRun, Placed, Placement, Scalar, place, points};
+use trueline_oracle::{Calls, Digest, Suspect, Visits};
 use trueline_toolchain::JobError;
 use trueline_trace::native::{MomentPlan, Moments, record_moments};
 use trueline_trace::{TraceError, TraceRequest};
 
 /// Suspicions that are looked into, per build: each line and variable once or twice.
 const MOST_SUSPECTS: usize = 96;
+/// Suspicions of which those are chosen: what is cheap to look into goes first.
+const MOST_CHOSEN_FROM: usize = 384;
 /// Suspicions that are looked into of one line and variable.
 const PER_COMPLAINT: usize = 2;
-/// Stops of one run after which nothing is placed.
+/// Stops of one run.
 const MOST_MARKS: usize = 60_000;
+/// Runs that are tried, each for less, until one is short enough.
+const TRIES: usize = 4;
 /// What the stack is filled with.
 const PATTERNS: [u8; 2] = [0xa5, 0x5a];
 
@@ -36,8 +41,6 @@ pub(crate) struct Placing<'a> {
     /// The digests of the reference and of the optimized build.
     pub digests: (&'a Digest, &'a Digest),
     pub visits: &'a Visits,
-    /// Homes of variables in the optimized build; what lives in memory is then left out.
-    pub homes: Option<&'a BTreeMap<VarKey, Home>>,
 }
 
 /// What became of the suspicions of one build.
@@ -54,8 +57,8 @@ pub struct MomentCount {
     pub suspected: usize,
     /// Those whose stop is at no moment of the -O0 run: no point of the line has its call and its observable state.
     pub unplaced: usize,
-    /// Those that were not looked into: of one kind with others, in memory where no location is claimed, or in a run of which
-    /// only a part was looked at.
+    /// Those that were not looked into: of one kind with others, or in a run that is too long or of which only a part was
+    /// looked at.
     pub not_looked_at: usize,
 }
 
@@ -67,11 +70,11 @@ impl fmt::Display for MomentCount {
     }
 }
 
-/// Whether a close look could be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
-    Taken,
-    /// A run failed, was too long, or went another way.
+/// What came of a run.
+enum Ran {
+    Whole(Moments),
+    /// It was too long, and this is its beginning.
+    Cut(Moments),
     Failed,
 }
 
@@ -97,7 +100,7 @@ impl Placing<'_> {
 
     fn place_all(&self, suspects: Vec<Suspect>) -> Result<Vec<Placed>, JobError> {
         let mut variables = Vec::new();
-        let open = self.open(suspects, &mut variables);
+        let mut open = self.open(suspects, &mut variables);
         if open.is_empty() {
             return Ok(Vec::new());
         }
@@ -105,17 +108,14 @@ impl Placing<'_> {
         let optimized = LineTable::new(debug_of(self.request), Purpose::Pass);
         let lines: BTreeSet<LineKey> = open.iter().map(|o| o.suspect.line.clone()).collect();
         let codes: HashMap<LineKey, LineCode> = lines.into_iter().map(|l| (l.clone(), self.code_of(&reference, &l))).collect();
-        let at_line = codes.values().flat_map(|c| c.own.iter().chain(c.after.keys())).map(|pc| (*pc, None)).collect();
-        let at_stop = open.iter().map(|o| (o.suspect.pc, Some(o.suspect.inlined))).collect();
-        let plan = |points, fill| MomentPlan { points, variables: variables.clone(), fill, most: MOST_MARKS };
-        let (Some(first), Some(other)) =
-            (run(self.reference_request, &plan(at_line, Some(PATTERNS[0])))?, run(self.request, &plan(at_stop, None))?)
-        else {
-            return Ok(Vec::new());
-        };
+        let totals = self.visits.totals();
+        let estimate = |o: &Open| totals.get(&o.suspect.line).copied().unwrap_or(0) * codes[&o.suspect.line].own.len().max(1);
+        thin(&mut open, MOST_MARKS, |o| o.suspect.line.clone(), estimate);
+        open.truncate(MOST_SUSPECTS);
+        let Some((first, other)) = self.look(&mut open, &codes, &variables)? else { return Ok(Vec::new()) };
         let (first, other) = same_states(&first, &other);
         let mut placed: Vec<Placed> = Vec::new();
-        let mut stale: Vec<(Open, usize)> = Vec::new();
+        let mut stale: Vec<Doubt> = Vec::new();
         for open in open {
             let of = |again| {
                 let stop = stop_of(&open, &other)?;
@@ -124,27 +124,62 @@ impl Placing<'_> {
             };
             let placement = of(None).unwrap_or(Placement::Unplaced);
             let is_stale = matches!(placement, Placement::Stale(_));
-            placed.push(Placed { suspect: open.suspect.clone(), placement, order: None, location: None });
+            placed.push(Placed { suspect: open.suspect.clone(), placement, order: None, other: None, location: None });
             if is_stale {
                 stale.push((open, placed.len() - 1));
             }
         }
         if !stale.is_empty() {
-            let look = self.look_closely(&reference, &optimized, &stale, &codes, &variables, &mut placed)?;
-            if look == Look::Failed {
-                forget(&mut placed, &stale);
-            }
+            let close = Close { placing: self, reference: &reference, optimized: &optimized, codes: &codes, variables: &variables };
+            close.look(stale, &mut placed)?;
         }
         Ok(placed)
     }
 
-    /// What is worth a run: values in a home that claims something.
+    /// Runs both builds with few stops, for fewer suspicions where the runs are too long.
+    fn look(
+        &self,
+        open: &mut Vec<Open>,
+        codes: &HashMap<LineKey, LineCode>,
+        variables: &[VarKey],
+    ) -> Result<Option<(Moments, Moments)>, JobError> {
+        let plan = |points, fill| MomentPlan { points, variables: variables.to_vec(), fill, most: MOST_MARKS };
+        for _ in 0..TRIES {
+            if open.is_empty() {
+                return Ok(None);
+            }
+            let own = |o: &Open| codes[&o.suspect.line].own.iter().chain(codes[&o.suspect.line].after.keys());
+            let at_line = open.iter().flat_map(own).map(|pc| (*pc, None)).collect();
+            let first = run(self.reference_request, &plan(at_line, Some(PATTERNS[0])))?;
+            let first = match first {
+                Ran::Whole(moments) => moments,
+                Ran::Failed => return Ok(None),
+                Ran::Cut(part) => {
+                    let counts = visits(&part, |pc| pc);
+                    let cost = |o: &Open| own(o).map(|pc| counts.get(pc).copied().unwrap_or(0)).sum();
+                    thin(open, MOST_MARKS / 2, |o| o.suspect.line.clone(), cost);
+                    continue;
+                }
+            };
+            let at_stop = open.iter().map(|o| (o.suspect.pc, Some(o.suspect.inlined))).collect();
+            match run(self.request, &plan(at_stop, None))? {
+                Ran::Whole(other) => return Ok(Some((first, other))),
+                Ran::Failed => return Ok(None),
+                Ran::Cut(part) => {
+                    let counts = visits(&part, |pc| pc);
+                    thin(open, MOST_MARKS / 2, |o| o.suspect.pc, |o| counts.get(&o.suspect.pc).copied().unwrap_or(0));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is worth a run.
     fn open(&self, suspects: Vec<Suspect>, variables: &mut Vec<VarKey>) -> Vec<Open> {
         let mut complaints: HashMap<(LineKey, VarKey), usize> = HashMap::new();
         let mut open = Vec::new();
         for suspect in suspects {
-            let is_memory = self.homes.is_some_and(|h| h.get(&suspect.variable) == Some(&Home::Memory));
-            if is_memory || !self.digests.0.vars.contains_key(&suspect.variable) {
+            if !self.digests.0.vars.contains_key(&suspect.variable) {
                 continue;
             }
             let calls = self.visits.calls();
@@ -154,7 +189,7 @@ impl Placing<'_> {
             };
             let count = complaints.entry((suspect.line.clone(), suspect.variable.clone())).or_default();
             *count += 1;
-            if *count > PER_COMPLAINT || open.len() >= MOST_SUSPECTS {
+            if *count > PER_COMPLAINT || open.len() >= MOST_CHOSEN_FROM {
                 continue;
             }
             let at_reference = calls.iter().map(|c| self.visits.stops(*c, &suspect.line)).sum();
@@ -175,115 +210,19 @@ impl Placing<'_> {
         let (own, after) = table.code(line);
         LineCode { own, after, stops }
     }
-
-    /// The runs that tell whether variables were initialised, which assignment a value is about, and what was moved.
-    fn look_closely(
-        &self,
-        reference: &LineTable<'_>,
-        optimized: &LineTable<'_>,
-        stale: &[(Open, usize)],
-        codes: &HashMap<LineKey, LineCode>,
-        variables: &[VarKey],
-        placed: &mut [Placed],
-    ) -> Result<Look, JobError> {
-        let functions: HashSet<&str> = stale.iter().map(|(o, _)| &*o.suspect.variable.function).collect();
-        let mut at: BTreeMap<u64, Option<usize>> = reference.changes(&functions).into_iter().map(|pc| (pc, None)).collect();
-        let own = stale.iter().flat_map(|(o, _)| codes[&o.suspect.line].own.iter().chain(codes[&o.suspect.line].after.keys()));
-        at.extend(own.map(|pc| (*pc, None)));
-        let plan = |points: &BTreeMap<u64, Option<usize>>, fill| MomentPlan {
-            points: points.clone(),
-            variables: variables.to_vec(),
-            fill,
-            most: MOST_MARKS,
-        };
-        let mut runs = Vec::new();
-        for pattern in PATTERNS {
-            let Some(run) = run(self.reference_request, &plan(&at, Some(pattern)))? else { return Ok(Look::Failed) };
-            runs.push(run);
-        }
-        let [one, two] = &runs[..] else { return Ok(Look::Failed) };
-        // States of the first look and of this one are not to be mixed: the stop is placed anew.
-        let stops: BTreeMap<u64, Option<usize>> = stale.iter().map(|(o, _)| (o.suspect.pc, Some(o.suspect.inlined))).collect();
-        let line_of = |pc: u64| reference.line_of(pc);
-        let sequences = |first: &MarkedRun, value: &StaleValue, open: &Open| {
-            Sequence::of(first, &open.calls, value, &open.suspect.value, open.scalar, &line_of)
-        };
-        let Some(few) = run(self.request, &plan(&stops, None))? else { return Ok(Look::Failed) };
-        let (first, few) = same_states(one, &few);
-        let (second, _) = same_states(two, &Moments::default());
-        if !is_same_way(&first, &second) {
-            return Ok(Look::Failed);
-        }
-        let mut ordered: Vec<(usize, Sequence, &Open, Vec<Arc<str>>)> = Vec::new();
-        let mut at: BTreeMap<u64, Option<usize>> = stops.clone();
-        for (open, number) in stale {
-            let placement = stop_of(open, &few).map_or(Placement::Unplaced, |stop| {
-                let points = points(&first, Some(&second), &open.calls, &codes[&open.suspect.line], open.scalar);
-                place(&open.suspect, few.marks[stop].state, &points, open.stops, &hits_of(open, &few, stop))
-            });
-            // What the variable never has is another invariant's to tell.
-            let is_held = first.marks.iter().any(|m| open.scalar.at(m) == Some(&*open.suspect.value));
-            let placement = if is_held { placement } else { Placement::NeverHeld };
-            if let Placement::Stale(value) = &placement {
-                placed[*number].location = optimized.location(&open.suspect);
-                if let Some(sequence) = sequences(&first, value, open) {
-                    at.extend(optimized.code(&sequence.line).0.into_iter().map(|pc| (pc, None)));
-                    // A stop keeps what it is asked for; the others are to show the variable wherever they are.
-                    beginnings(optimized.module(), &open.suspect.variable, open.suspect.pc).into_iter().for_each(|pc| {
-                        at.entry(pc).or_insert(None);
-                    });
-                    ordered.push((*number, sequence, open, value.expected.clone()));
-                }
-            }
-            placed[*number].placement = placement;
-        }
-        if ordered.is_empty() {
-            return Ok(Look::Taken);
-        }
-        for stop in &self.digests.1.stops {
-            at.entry(stop.pc).or_insert(None);
-        }
-        let Some(many) = run(self.request, &plan(&at, None))? else { return Ok(Look::Failed) };
-        let (many, _) = same_states(&many, &Moments::default());
-        let line_of = |pc: u64| optimized.line_of(pc);
-        for (number, sequence, open, expected) in ordered {
-            let suspect = &open.suspect;
-            let visits: BTreeSet<u64> = self.digests.1.stops_on(&suspect.line).map(|s| s.pc).collect();
-            let is_made_before = |pc| is_made_before(optimized, &suspect.variable, pc);
-            placed[number].order = stop_of(open, &many).map(|stop| {
-                let place = Place {
-                    stop,
-                    line: &suspect.line,
-                    visits: &visits,
-                    scalar: open.scalar,
-                    shown: &suspect.value,
-                    expected: &expected,
-                    is_made_before: &is_made_before,
-                };
-                sequence.compare(&many, &place, &line_of)
-            });
-        }
-        Ok(Look::Taken)
-    }
-}
-
-/// What could not be looked at closely is not claimed.
-fn forget(placed: &mut [Placed], stale: &[(Open, usize)]) {
-    for (_, number) in stale {
-        placed[*number].placement = Placement::Unplaced;
-    }
 }
 
 fn debug_of(request: &TraceRequest) -> &Arc<Module> {
     request.debug.as_ref().expect("a check reads debug information once and hands it on")
 }
 
-/// Runs a plan; nothing where the run fails or is too long, since then nothing is claimed.
-fn run(request: &TraceRequest, plan: &MomentPlan) -> Result<Option<Moments>, JobError> {
+/// Runs a plan. Where the run fails or is too long nothing is claimed.
+fn run(request: &TraceRequest, plan: &MomentPlan) -> Result<Ran, JobError> {
     match record_moments(request, plan) {
-        Ok(moments) => Ok((!moments.is_cut).then_some(moments)),
+        Ok(part) if part.is_cut => Ok(Ran::Cut(part)),
+        Ok(moments) => Ok(Ran::Whole(moments)),
         Err(TraceError::Job(killed @ JobError::Killed { .. })) => Err(killed),
-        Err(_) => Ok(None),
+        Err(_) => Ok(Ran::Failed),
     }
 }
 

@@ -146,3 +146,45 @@ fn static_functions_of_one_name_in_two_files_are_two_functions() {
         }
     }
 }
+
+const PARSER: &str = "\
+int printf(const char *, ...);
+static int depth;
+#line 60 \"sums.y\"
+static int deeper(int by) {
+  return depth + by;
+}
+#line 3 \"parser.c\"
+int parse(const char *text) {
+  int value = 0;
+  for (; *text; text++) {
+    switch (*text) {
+    case '+':
+#line 40 \"sums.y\"
+      value += 10;
+      depth = deeper(value);
+#line 10 \"parser.c\"
+      break;
+    default:
+#line 44 \"sums.y\"
+      value -= *text - '0';
+      printf(\"%d %d\\n\", value, depth);
+#line 14 \"parser.c\"
+    }
+  }
+  return value;
+}
+int main(void) { return parse(\"1+2++3\") == 99; }
+";
+
+/// The actions of a generated parser stand in the grammar, and are the parser's own code nevertheless.
+#[test]
+fn a_functions_own_lines_of_another_file_are_not_held_against_its_frame() {
+    for cc in ["gcc-12", "clang-16"] {
+        let Some(shop) = Workshop::new(cc, &[("parser.c", PARSER)]) else { continue };
+        let run = shop.check(&["-g", "-O0", "parser.c"], &["-g", "-O2", "parser.c"]).unwrap();
+        let against: Vec<_> = run.violations.iter().filter(|v| v.invariant() == trueline_model::Invariant::SelfContradiction).collect();
+        assert!(against.is_empty(), "{cc}: {against:#?}");
+        assert!(run.optimized_steps > 0, "{cc}: nothing was looked at");
+    }
+}

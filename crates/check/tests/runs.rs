@@ -364,3 +364,45 @@ fn a_copy_of_memory_that_was_never_written_is_no_wrong_value() {
         }
     }
 }
+
+/// A body whose lines are those of another file in part, as generators of parsers write them.
+const GENERATED: &str = r#"
+#include <stdio.h>
+int total;
+__attribute__((noinline)) static int digit(int c) { return c - '0'; }
+static inline __attribute__((always_inline)) int twice(int n) {
+  total++;
+  return n + n;
+}
+int parse(const char *text) {
+  int sum = 0;
+  for (; *text; text++) {
+    switch (*text) {
+#line 20 "grammar.y"
+    case '+':
+      total = twice(sum);
+      break;
+#line 40 "grammar.y"
+    case '-':
+      total -= digit(text[1]);
+      printf("%d\n", total);
+      break;
+#line 23 "p.c"
+    default:
+      sum += digit(*text);
+    }
+  }
+  return sum;
+}
+int main(void) { return parse("1+2-3+4") & 1; }
+"#;
+
+#[test]
+fn lines_that_a_body_has_from_another_file_are_inside_its_function() {
+    for cc in ["gcc-12", "clang-16"] {
+        let Some(run) = check(cc, GENERATED, &[]) else { continue };
+        let run = run.unwrap();
+        let contradictions: Vec<_> = run.violations.iter().filter(|v| v.invariant() == Invariant::SelfContradiction).collect();
+        assert!(contradictions.is_empty(), "{cc}: {contradictions:?}");
+    }
+}

@@ -175,7 +175,7 @@ case "$*" in *--version*|*-v) exec gcc-12 --version;; esac
 gcc-12 "$@"
 status=$?
 case " $* " in *" -O2 "*)
-    gcc-12 -E "$@" -o - 2>/dev/null | grep -q "a + b" && { echo "program.c:1:1: internal compiler error: in add, at add.cc:1" >&2; exit 1; };;
+    gcc-12 -E "${@/#out/-}" 2>/dev/null | grep -q "a + b" && { echo "program.c:1:1: internal compiler error: in add, at add.cc:1" >&2; exit 1; };;
 esac
 exit $status
 "#;

@@ -31,7 +31,7 @@ pub use explainer::{ExplainStage, Explained, Explainer, FindingCase, Steadiness}
 pub use failure::{FailingCase, FailureScope, FailureSearch, Soundness, find_case};
 pub use isolation::{command_for_file, files, is_settled};
 pub use judge::{BuildJudge, FaultProbe, JudgedLevel, Looking, ShownBuild, Sought, check_options};
-pub use pair::{PairFinding, explain_pair};
+pub use pair::{PairFinding, explain_pair, readings_of};
 pub use passing::{PassingPrograms, passing_programs};
 pub use project::{ProjectCause, ProjectExplainer};
 pub use project_functions::Functions;

@@ -22,23 +22,39 @@ pub struct PairFinding {
 
 /// Explains findings of a pair. The debuggers look at each finding's address.
 pub fn explain_pair(readers: Option<&Readers>, reference: &Reference, run: &CheckRun, violations: Vec<Violation>) -> Vec<PairFinding> {
-    let mut answers: BTreeMap<usize, Vec<Reading>> = BTreeMap::new();
+    let mut answers = match readers {
+        Some(readers) => {
+            let questions = violations.iter().map(|violation| ReaderQuestion { violation, class: String::new() }).collect();
+            readings_of(readers, reference, run, questions)
+        }
+        None => violations.iter().map(|_| Vec::new()).collect(),
+    };
     if let Some(readers) = readers {
-        let of_program = readers.of_program(reference);
-        let mut files: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (index, violation) in violations.iter().enumerate() {
-            files.entry(violation.file.base().to_owned()).or_default().push(index);
-        }
-        for (file, members) in &files {
-            let questions = members.iter().map(|i| ReaderQuestion { violation: &violations[*i], class: String::new() }).collect();
-            let of_build = of_program.of_build(run, file, questions);
-            answers.extend(members.iter().enumerate().map(|(at, index)| (*index, of_build.at_the_spot(at))));
-        }
         readers.dismiss();
     }
-    let explained = violations.into_iter().enumerate().map(|(index, violation)| {
-        let readings = answers.remove(&index).unwrap_or_default();
-        PairFinding { verdict: verdict(&readings), dwarf: excerpt(&run.debug, &violation), readings, violation }
+    let explained = violations.into_iter().zip(answers.drain(..)).map(|(violation, readings)| PairFinding {
+        verdict: verdict(&readings),
+        dwarf: excerpt(&run.debug, &violation),
+        readings,
+        violation,
     });
     explained.collect()
+}
+
+/// What every reader says of each violation of a pair, which may be in several files.
+pub fn readings_of(readers: &Readers, reference: &Reference, run: &CheckRun, questions: Vec<ReaderQuestion<'_>>) -> Vec<Vec<Reading>> {
+    let mut answers: Vec<Vec<Reading>> = questions.iter().map(|_| Vec::new()).collect();
+    let of_program = readers.of_program(reference);
+    let mut files: BTreeMap<String, Vec<(usize, ReaderQuestion<'_>)>> = BTreeMap::new();
+    for (index, question) in questions.into_iter().enumerate() {
+        files.entry(question.violation.file.base().to_owned()).or_default().push((index, question));
+    }
+    for (file, members) in files {
+        let (places, questions): (Vec<usize>, Vec<ReaderQuestion<'_>>) = members.into_iter().unzip();
+        let of_build = of_program.of_build(run, &file, questions);
+        for (at, place) in places.into_iter().enumerate() {
+            answers[place] = of_build.at_the_spot(at);
+        }
+    }
+    answers
 }

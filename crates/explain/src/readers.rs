@@ -174,8 +174,12 @@ impl<'b> BuildReaders<'b, '_> {
     /// The debuggers' answers about the violation's address; none of one that does not come by there.
     pub fn debuggers_at_the_spot(&self, index: usize) -> &[Reading] {
         let ask = || {
-            let asked =
-                SpotQuestions { binary: &self.run.binary, user_files: std::slice::from_ref(self.user_file), questions: &self.questions };
+            let asked = SpotQuestions {
+                binary: &self.run.binary,
+                launch: self.program.reference.launch(),
+                user_files: std::slice::from_ref(self.user_file),
+                questions: &self.questions,
+            };
             self.program.readers.debuggers.look(&asked)
         };
         &self.spot.get_or_init(ask)[index]

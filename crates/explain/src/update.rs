@@ -5,9 +5,10 @@
 use crate::explainer::FindingCase;
 use serde::Serialize;
 use std::fmt::Write as _;
-use trueline_model::{Breach, CompilerKind, Fault, Language, PassRole, Violation, WatchState, WatchedUpdates};
+use trueline_model::{Astray, Breach, CompilerKind, Fault, Language, PassRole, Violation, WatchState, WatchedUpdates};
 use trueline_passes::{
-    Execution, GccExecution, UpdateError, VariableError, VariableErrorKind, VariableRule, Watched, analyze_execution, analyze_gcc_pass,
+    ErrorKind, Execution, GccExecution, LineInQuestion, Manipulation, Operation, Rule, UpdateError, VariableError, VariableErrorKind,
+    VariableRule, Watched, analyze_execution, analyze_gcc_pass,
 };
 use trueline_toolchain::Scratch;
 use trueline_triage::Attribution;
@@ -82,18 +83,39 @@ fn watch_execution(case: &FindingCase, pass: &str, attribution: &Attribution, vi
             number,
             function: attribution.function.as_deref(),
             variable: violation.variable().map(|name| &**name),
+            shown: shown(&violation.breach),
             frames: &frames,
+            line: line_in_question(violation),
         };
         analyze_execution(&execution).map_err(|e| e.to_string())
     };
     Some(watch())
 }
 
+/// The number that a variable is shown with.
+fn shown(breach: &Breach) -> Option<u64> {
+    let (Breach::Parameter(held) | Breach::Value(held)) = breach else { return None };
+    held.value.parse::<i64>().map(|number| number as u64).or_else(|_| held.value.parse()).ok()
+}
+
+/// What is looked for about the line of a violation that is about no variable.
+fn line_in_question(violation: &Violation) -> LineInQuestion {
+    match &violation.breach {
+        Breach::Breakpoint(Astray::NeverHit { .. } | Astray::Moved { .. }) => LineInQuestion::Missed(violation.line.0),
+        _ if violation.variable().is_none() => LineInQuestion::Shown(violation.line.0),
+        _ => LineInQuestion::None,
+    }
+}
+
 impl WrongUpdate {
     /// Whether it is about the line or the variable that is violated, in a way that the violation can come of.
     fn concerns(&self, violation: &Violation) -> bool {
         match self {
-            WrongUpdate::Location(e) => e.srcs.iter().chain([&e.dst]).any(|i| i.line == Some(violation.line.0)),
+            WrongUpdate::Location(e) => match line_in_question(violation) {
+                // A line that is shown where it does not run comes of a location that is there.
+                LineInQuestion::Shown(line) => e.kind == ErrorKind::Incorrect && e.dst.shows(line),
+                LineInQuestion::Missed(_) | LineInQuestion::None => shows(e, violation.line.0),
+            },
             WrongUpdate::Variable(e) => violation.variable().is_some_and(|name| **name == *e.variable) && explains(e, &violation.breach),
         }
     }
@@ -105,6 +127,11 @@ impl WrongUpdate {
             WrongUpdate::Variable(e) => e.hidden_by.is_some(),
         }
     }
+}
+
+/// Whether one of its instructions is shown on a line.
+fn shows(error: &UpdateError, line: u32) -> bool {
+    error.srcs.iter().chain([&error.dst]).any(|i| i.shows(line))
 }
 
 /// Whether a wrong description can be what a violation of the variable shows: nothing is shown where it was lost, and an expression
@@ -121,7 +148,7 @@ fn explains(error: &VariableError, breach: &Breach) -> bool {
 impl Update {
     /// Puts the errors about the violated line or variable first.
     fn of(watched: Watched, violation: &Violation) -> Self {
-        let (state, pairs, mut errors, mut earlier) = match watched {
+        let (state, pairs, mut errors, mut earlier): (_, _, _, Vec<WrongUpdate>) = match watched {
             Watched::CodeGeneration(reason) => {
                 let summary = format!("the pass belongs to code generation, and no update can be named: {reason}");
                 return Self { state: WatchState::CodeGeneration, summary, errors: Vec::new(), on_the_line: 0 };
@@ -130,26 +157,31 @@ impl Update {
                 let summary = format!("the pass could not be watched: {reason}");
                 return Self { state: WatchState::Unwatched, summary, errors: Vec::new(), on_the_line: 0 };
             }
-            Watched::Judged { pairs, errors, variables, earlier } => {
+            Watched::Judged { pairs, errors, variables, earlier, earlier_on_line } => {
                 let all = errors.into_iter().map(WrongUpdate::Location).chain(variables.into_iter().map(WrongUpdate::Variable));
-                let earlier = earlier.into_iter().map(WrongUpdate::Variable).collect::<Vec<_>>();
+                let on_line = earlier_on_line.into_iter().map(WrongUpdate::Location);
+                let earlier = earlier.into_iter().map(WrongUpdate::Variable).chain(on_line).collect();
                 (WatchState::Watched, pairs, all.collect::<Vec<_>>(), earlier)
             }
         };
         // Of no variable, a violation is of lines, frames or scopes, which descriptions of variables do not explain.
         errors.retain(|e| violation.variable().is_some() || matches!(e, WrongUpdate::Location(_)));
-        // What LLVM permits itself is told only where it is what the violation shows.
-        errors.retain(|e| !e.is_allowed() || e.concerns(violation));
+        // What LLVM permits itself is told only where it is what the violation shows, and nothing that it forbids explains it.
+        let forbidden = errors.iter().any(|e| !e.is_allowed() && e.concerns(violation));
+        errors.retain(|e| !e.is_allowed() || (!forbidden && e.concerns(violation)));
         errors.sort_by_key(|e| (!e.concerns(violation), e.is_allowed()));
         let on_the_line = errors.iter().filter(|e| e.concerns(violation)).count();
         let mut summary = summarize(pairs, &errors, on_the_line, violation);
         // What an earlier execution did is told only where this one did nothing that the violation can come of.
         earlier.retain(|e| on_the_line == 0 && e.concerns(violation));
         earlier.truncate(MOST_EARLIER);
-        if let Some(WrongUpdate::Variable(first)) = earlier.first() {
-            let (pass, name) = (&first.pass, &first.variable);
+        if let Some(first) = earlier.first() {
+            let (pass, subject) = match first {
+                WrongUpdate::Variable(e) => (&e.pass, format!("`{}`", e.variable)),
+                WrongUpdate::Location(e) => (&e.pass, format!("line {}", violation.line.0)),
+            };
             summary = format!(
-                "what an earlier execution of {pass} did to `{name}` shows from this execution on, which itself does nothing wrong to it"
+                "what an earlier execution of {pass} did to {subject} shows from this execution on, which itself does nothing wrong to it"
             );
         }
         let on_the_line = on_the_line + earlier.len();
@@ -215,6 +247,12 @@ fn summarize(pairs: usize, errors: &[WrongUpdate], on_the_line: usize, violation
         n if n == errors.len() => format!("all about {subject}"),
         n => format!("{n} of the {} places about {subject}", errors.len()),
     };
+    let is_elsewhere = |e: &&WrongUpdate| matches!(e, WrongUpdate::Location(e) if e.hidden_by == Some(Rule::LineElsewhere));
+    if errors.iter().all(|e| is_elsewhere(&e)) {
+        return format!("what this execution did to the code of line {} is allowed, and its breakpoint fails by it", violation.line.0);
+    }
+    let counts = |e: &&WrongUpdate| !is_elsewhere(e);
+    let errors: Vec<&WrongUpdate> = errors.iter().filter(counts).collect();
     let wrong: usize = errors.iter().map(|e| if let WrongUpdate::Location(e) = e { e.instances } else { 0 }).sum();
     let variables = errors.iter().filter(|e| matches!(e, WrongUpdate::Variable(_))).count();
     let parts =
@@ -269,6 +307,17 @@ fn variable_title(error: &VariableError) -> String {
 fn location_title(error: &UpdateError) -> String {
     let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
     let times = if error.instances > 1 { format!(", {} times", error.instances) } else { String::new() };
+    if error.hidden_by == Some(Rule::LineElsewhere) {
+        let line = error.srcs.first().and_then(|s| s.line).or(error.dst.line).unwrap_or(0);
+        let what = match (error.manipulation, error.observed) {
+            (Manipulation::Delete, _) => "deleted",
+            (Manipulation::Insert | Manipulation::Clone, _) => "made in another block",
+            (_, Operation::Preserve) => "moved to another block",
+            (_, Operation::Merge) => "given another line",
+            (_, Operation::Drop) => "left without a line",
+        };
+        return format!("code of line {line} {what} in `{}` by {}: {}{times}", error.function, error.pass, error.dst.text);
+    }
     format!(
         "{} location in `{}`: expected {}, observed {} ({}{times})",
         word(&error.kind),

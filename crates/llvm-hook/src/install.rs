@@ -33,6 +33,34 @@ unsafe impl Send for Owned {}
 
 static RECORDER: OnceLock<Owned> = OnceLock::new();
 
+/// What is needed to hook the code generator's own passes over IR, when the first of each kind is made.
+struct Legacy {
+    thread: u64,
+    pool: UnsafeCell<Pool>,
+    /// Which function of a pass's table runs it on its unit.
+    slot: u64,
+    /// Numbers of the hooks, by the place of the pass in [`LEGACY`].
+    hooks: Vec<u32>,
+}
+
+// SAFETY: the pool is only touched after checking that the current thread is its owner.
+unsafe impl Sync for Legacy {}
+// SAFETY: it never leaves the static.
+unsafe impl Send for Legacy {}
+
+static LEGACY_HOOKS: OnceLock<Legacy> = OnceLock::new();
+
+/// The code generator's passes over IR: their classes are hidden in LLVM's files, and these exported functions make them.
+/// Beginnings of their names in all versions, the class that does the same in pipelines, and what it runs on.
+const LEGACY: [(&[&str], &str, Unit); 6] = [
+    (&["_ZN4llvm24createCodeGenPreparePassEv", "_ZN4llvm30createCodeGenPrepareLegacyPassEv"], "CodeGenPreparePass", Unit::LegacyFunction),
+    (&["_ZN4llvm28createLoopStrengthReducePassEv"], "LoopStrengthReducePass", Unit::LegacyLoop),
+    (&["_ZN4llvm25createConstantHoistingPassEv"], "ConstantHoistingPass", Unit::LegacyFunction),
+    (&["_ZN4llvm26createMergeICmpsLegacyPassEv"], "MergeICmpsPass", Unit::LegacyFunction),
+    (&["_ZN4llvm22createExpandMemCmpPassEv", "_ZN4llvm28createExpandMemCmpLegacyPassEv"], "ExpandMemCmpPass", Unit::LegacyFunction),
+    (&["_ZN4llvm31createPartiallyInlineLibCallsPassEv"], "PartiallyInlineLibCallsPass", Unit::LegacyFunction),
+];
+
 /// A number that tells threads apart: the address of the thread's control block, which costs one load.
 fn this_thread() -> u64 {
     let at: u64;
@@ -189,6 +217,34 @@ extern "C" fn after_pass(preserved: u64, _id: u32) {
     with(|r| r.pass_finished(preserved));
 }
 
+extern "C" fn before_making(_: &Frame, _: u32) {}
+
+/// A pass was made: from now on its kind is watched.
+extern "C" fn after_making(pass: u64, kind: u32) {
+    if let Some(legacy) = LEGACY_HOOKS.get()
+        && this_thread() == legacy.thread
+        && pass != 0
+    {
+        // SAFETY: one thread, and making a pass does not nest with itself; the first word of a pass is its table, which has this slot.
+        unsafe {
+            let table = *(pass as *const u64);
+            let pool = &mut *legacy.pool.get();
+            // A pass that cannot be hooked is not seen, and whoever asks for it is told that it did not run.
+            let _ = pool.surround_slot(table + legacy.slot, before_pass, after_pass, legacy.hooks[kind as usize]);
+        }
+    }
+}
+
+/// The place of the function that runs a function pass within its table: where that of a class whose table and function
+/// are both exported has it. Loop passes have theirs at the same place, the first behind what all passes have.
+fn running_slot() -> Option<u64> {
+    const MOST: u64 = 32;
+    let table = capi::lookup("_ZTVN4llvm19MachineFunctionPassE")? as u64 + 16;
+    let run = capi::lookup("_ZN4llvm19MachineFunctionPass13runOnFunctionERNS_8FunctionE")? as u64;
+    // SAFETY: the table has more functions than come in front of this one, which ends the search.
+    (0..MOST).map(|i| i * 8).find(|at| unsafe { *((table + at) as *const u64) } == run)
+}
+
 extern "C" fn at_exit() {
     with(Recorder::finish);
 }
@@ -200,6 +256,8 @@ type Target = (u64, u64);
 struct Targets {
     calls: Vec<(Hook, Target)>,
     passes: Vec<(PassHook, Target)>,
+    /// Functions that make passes, by their place in [`LEGACY`].
+    makers: Vec<(usize, Target)>,
 }
 
 impl Targets {
@@ -231,6 +289,9 @@ impl Targets {
                 && let Some(pass) = CStr::from_bytes_until_nul(name).ok().and_then(|name| name.to_str().ok()).and_then(pass_of)
             {
                 targets.passes.push((pass, (at, size)));
+            } else if name.starts_with(b"_ZN4llvm") && name[8..].iter().take(8).skip_while(|c| c.is_ascii_digit()).eq(b"create") {
+                let named = |(makers, ..): &(&[&str], &str, Unit)| makers.iter().any(|m| name.starts_with(m.as_bytes()));
+                targets.makers.extend(LEGACY.iter().position(named).map(|kind| (kind, (at, size))));
             }
         });
         // Complete-object and base-object constructors are one function under two names.
@@ -384,6 +445,12 @@ fn install_in(image: &Image, mut stream: Stream) {
     for (pass, _) in &targets.passes {
         recorder.passes.push(PassHook { name: pass.name.clone(), unit: pass.unit, watch: pass.watch });
     }
+    let mut makers = Vec::new();
+    for (kind, target) in &targets.makers {
+        let (_, name, unit) = LEGACY[*kind];
+        makers.push((*kind, recorder.passes.len() as u32, *target));
+        recorder.passes.push(PassHook { name: name.to_owned(), unit, watch: Watch::Observe });
+    }
     for (hook, (at, size)) in targets.calls.iter().filter(|(hook, _)| with_variables || !hook.is_of_variables()) {
         // Deaths between passes matter too: they end what is known of a function.
         let when = if *hook == Hook::Destroy { When::Always } else { When::On };
@@ -400,6 +467,15 @@ fn install_in(image: &Image, mut stream: Stream) {
             losses.push(format!("{} is not watched: {reason}", pass.name));
         }
     }
+    let slot = running_slot();
+    let mut hooks = vec![0; LEGACY.len()];
+    for (kind, index, (at, size)) in makers {
+        hooks[kind] = index;
+        let made = slot.map(|_| pool.surround(at, size, before_making, after_making, kind as u32));
+        if let Some(Err(reason)) = made {
+            losses.push(format!("{} of the code generator is not watched: {reason}", LEGACY[kind].1));
+        }
+    }
     if let Err(reason) = pool.install() {
         recorder.emit(&Record::Refused(format!("{} cannot be hooked: {reason}", image.path)));
         return recorder.finish();
@@ -407,6 +483,9 @@ fn install_in(image: &Image, mut stream: Stream) {
     recorder.emit(&Record::Header { major, library: image.path.clone(), losses });
     let owned = Owned { thread: this_thread(), recorder: UnsafeCell::new(recorder) };
     let _ = RECORDER.set(owned);
+    if let Some(slot) = slot {
+        let _ = LEGACY_HOOKS.set(Legacy { thread: this_thread(), pool: UnsafeCell::new(pool), slot, hooks });
+    }
     // SAFETY: registers a plain function to run at exit.
     unsafe { libc::atexit(at_exit) };
 }

@@ -124,18 +124,44 @@ impl Pool {
     /// Hooks a pass: `before`, the pass, `after`, once [`Pool::install`] is called. Its arguments are all in registers.
     pub fn surround(&mut self, target: u64, size: u64, before: BeforeFn, after: AfterFn, id: u32) -> Result<(), &'static str> {
         let trampoline = self.trampoline(target, size)?;
+        let stub = self.put_around(trampoline, before, after, id)?;
+        self.jumps.push((target, stub));
+        Ok(())
+    }
+
+    /// Hooks a virtual function where its table names it, at once: functions without a symbol can be had no other way.
+    ///
+    /// # Safety
+    /// `slot` must be the place of a function of the image in one of its tables.
+    pub unsafe fn surround_slot(&mut self, slot: u64, before: BeforeFn, after: AfterFn, id: u32) -> Result<(), &'static str> {
+        // SAFETY: as the caller promises.
+        let target = unsafe { *(slot as *const u64) };
+        if (self.at..self.at + POOL as u64).contains(&target) {
+            return Ok(());
+        }
+        let stub = self.put_around(target, before, after, id)?;
+        let page = slot & !0xfff;
+        // SAFETY: a page of the library's data, private to this process; it stays writable, as it was while it was loaded.
+        if unsafe { libc::mprotect(page as *mut libc::c_void, (slot + 8 - page) as usize, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
+            return Err("its table cannot be made writable");
+        }
+        // SAFETY: writable now, and aligned as every table is.
+        unsafe { *(slot as *mut u64) = stub };
+        Ok(())
+    }
+
+    /// A stub that calls `before`, the code at `inner` and `after`.
+    fn put_around(&mut self, inner: u64, before: BeforeFn, after: AfterFn, id: u32) -> Result<u64, &'static str> {
         let mut code = call_before(before, id);
         code.extend([0x48, 0x83, 0xec, 0x08]); // sub rsp, 8
-        jump(&mut code, self.here(), trampoline, 0xe8);
+        jump(&mut code, self.here(), inner, 0xe8);
         code.extend([0x48, 0x89, 0x04, 0x24]); // mov [rsp], rax
         code.extend([0x48, 0x89, 0xc7, 0xbe]); // mov rdi, rax; mov esi, id
         code.extend(id.to_le_bytes());
         code.extend([0x48, 0xb8]); // mov rax, after
         code.extend((after as usize as u64).to_le_bytes());
         code.extend([0xff, 0xd0, 0x58, 0xc3]); // call rax; pop rax; ret
-        let stub = self.put(&code).ok_or("no room for stubs")?;
-        self.jumps.push((target, stub));
-        Ok(())
+        self.put(&code).ok_or("no room for stubs")
     }
 
     /// Moves the first instructions of `target` elsewhere, followed by a jump to the rest.

@@ -26,6 +26,18 @@ pub enum Unit {
     Module,
     /// A component of the call graph.
     Component,
+    /// One function, by a pass of the code generator's manager.
+    LegacyFunction,
+    /// One loop of a function, by such a pass.
+    LegacyLoop,
+}
+
+impl Unit {
+    /// Whether a pass of the code generator's manager works on it: it gets it as its second argument and returns whether it
+    /// changed it, and what ran in front of it was not all watched.
+    fn is_legacy(self) -> bool {
+        matches!(self, Unit::LegacyFunction | Unit::LegacyLoop)
+    }
 }
 
 /// A hooked pass.
@@ -162,11 +174,13 @@ impl Recorder {
             }
         }
         let (unit, watch) = (self.passes[hook as usize].unit, self.passes[hook as usize].watch);
-        let (functions, module) = if watch == Watch::Observe { self.functions_of(unit, frame.rdx) } else { (Vec::new(), None) };
+        let subject = if unit.is_legacy() { frame.rsi } else { frame.rdx };
+        let (functions, module) = if watch == Watch::Observe { self.functions_of(unit, subject) } else { (Vec::new(), None) };
         self.touched.clear();
         self.cloning = None;
         if watch == Watch::Observe {
-            let before = functions.iter().map(|f| self.snapshot(*f, Cached::Allowed)).collect();
+            let cached = if unit.is_legacy() { Cached::Refused } else { Cached::Allowed };
+            let before = functions.iter().map(|f| self.snapshot(*f, cached)).collect();
             let name = match functions.as_slice() {
                 [one] if unit != Unit::Module => snapshot::value_name(&self.api, *one),
                 _ => String::new(),
@@ -205,7 +219,7 @@ impl Recorder {
                 (_, None) => pass.functions,
             };
             after = functions.iter().map(|f| self.snapshot(*f, Cached::Refused)).collect();
-        } else if !self.everything_preserved(preserved) {
+        } else if unit.is_legacy() || !self.everything_preserved(preserved) {
             match unit {
                 Unit::Module | Unit::Component => self.snapshots.clear(),
                 _ => self.snapshots.retain(|at, _| !pass.functions.iter().any(|f| *f as u64 == *at)),
@@ -241,8 +255,8 @@ impl Recorder {
             let word = |at: u64, index: usize| *(at as *const u64).add(index);
             let function_of_loop = |at: u64| (self.api.function_of_block)(word(word(at, 4), 0) as Ref);
             match unit {
-                Unit::Function => (vec![at as Ref], None),
-                Unit::Loop => (vec![function_of_loop(at)], None),
+                Unit::Function | Unit::LegacyFunction => (vec![at as Ref], None),
+                Unit::Loop | Unit::LegacyLoop => (vec![function_of_loop(at)], None),
                 Unit::LoopNest => (vec![function_of_loop(word(word(at, 1), 0))], None),
                 Unit::Module => (self.defined_functions(at as Ref), Some(at as Ref)),
                 Unit::Component => {

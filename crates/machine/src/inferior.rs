@@ -233,6 +233,11 @@ impl Inferior {
         memory::sse(self.pid.as_raw()).map_err(|source| InferiorError::System { what: "read SSE registers".into(), source })
     }
 
+    /// The sixteen AVX registers at the current stop.
+    pub fn avx(&self) -> Result<[[u8; 32]; 16], InferiorError> {
+        memory::avx(self.pid.as_raw()).map_err(|source| InferiorError::System { what: "read AVX registers".into(), source })
+    }
+
     /// The eight x87 registers at the current stop, from the top of their stack, ten bytes each.
     pub fn x87(&self) -> Result<[[u8; 16]; 8], InferiorError> {
         memory::x87(self.pid.as_raw()).map_err(|source| InferiorError::System { what: "read x87 registers".into(), source })

@@ -28,6 +28,8 @@ impl Extent {
 /// engine stops there.
 #[derive(Clone, Debug, Default)]
 pub struct ReferenceFacts {
+    /// Base names of the files that are looked at; empty for all.
+    pub user_files: Vec<String>,
     /// Lines that have a row.
     pub rows: BTreeSet<LineKey>,
     /// Lines of which a row was executed.

@@ -9,7 +9,7 @@
 
 mod order;
 
-pub use order::{Code, LineOf, Making, Order, Place, Sequence};
+pub use order::{Code, Kept, LineOf, Making, Order, Place, Sequence};
 
 use crate::calls::Calls;
 use crate::leaves::split;
@@ -248,6 +248,8 @@ pub struct Placed {
     pub placement: Placement,
     /// The order of lines and assignments around the stop, where it could be told.
     pub order: Option<Order>,
+    /// The same for the assignment on the other side of the stop, where the variable has the value there too.
+    pub other: Option<Order>,
     /// The location behind the value, as far as it goes on from the stop.
     pub location: Option<trueline_model::LocationSpan>,
 }

@@ -5,8 +5,9 @@
 //! Values are kept as hashes: a collision makes one suspicion less.
 
 use crate::calls::{CallName, Calls, Way, way_of};
+use crate::facts::Home;
 use crate::leaves::{is_gap, split};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -112,6 +113,15 @@ impl Visits {
     pub fn stops(&self, call: CallId, line: &LineKey) -> u32 {
         self.lines.get(&(call, line.clone())).map_or(0, |v| v.stops)
     }
+
+    /// How often it stopped on each line in all calls.
+    pub fn totals(&self) -> HashMap<&LineKey, usize> {
+        let mut totals = HashMap::new();
+        for ((_, line), visits) in &self.lines {
+            *totals.entry(line).or_default() += visits.stops as usize;
+        }
+        totals
+    }
 }
 
 /// The scalars of a local or parameter at a stop, as hashes, with their places and texts.
@@ -207,6 +217,7 @@ type PerCall<K> = HashMap<(CallId, K), u32>;
 /// Looks at the optimized trace, with the reference's at hand.
 pub struct Suspects<'r> {
     reference: &'r Visits,
+    homes: Option<&'r BTreeMap<VarKey, Home>>,
     calls: Calls,
     current: Option<CallId>,
     /// The reference's calls that a stop with these frames can be in.
@@ -219,10 +230,11 @@ pub struct Suspects<'r> {
 }
 
 impl<'r> Suspects<'r> {
-    /// Suspects nothing yet.
-    pub fn new(reference: &'r Visits) -> Self {
+    /// Suspects nothing yet. What lives in memory by these homes never will be: arrays alone would leave no room for others.
+    pub fn new(reference: &'r Visits, homes: Option<&'r BTreeMap<VarKey, Home>>) -> Self {
         Self {
             reference,
+            homes,
             calls: Calls::default(),
             current: None,
             places: HashMap::new(),
@@ -297,6 +309,9 @@ impl Looks for Suspects<'_> {
                     continue;
                 }
                 let key = VarKey { function: Arc::clone(&function), name: Arc::clone(&variable.name), decl_line: variable.decl_line };
+                if self.homes.is_some_and(|h| h.get(&key) == Some(&Home::Memory)) {
+                    break;
+                }
                 let count = self.per_place.entry((step.pc, key.clone(), leaf)).or_default();
                 *count += 1;
                 if *count > PER_PLACE {

@@ -185,7 +185,7 @@ fn deviation(
         // A moved instruction is itself what makes its new block continue its old one: paths decide.
         Manipulation::Move => false,
         Manipulation::Clone => provenance.was_copied(history, *source) || provenance.same_block(history, place, *source),
-        Manipulation::Replace | Manipulation::Rewrite | Manipulation::Terminator | Manipulation::Insert => {
+        Manipulation::Replace | Manipulation::Rewrite | Manipulation::Terminator | Manipulation::Insert | Manipulation::Delete => {
             provenance.same_block(history, place, *source)
         }
     });

@@ -19,6 +19,7 @@ pub mod flow;
 mod gcc;
 pub mod history;
 pub mod judge;
+pub mod line;
 pub mod lit;
 pub mod machine;
 pub mod naming;
@@ -37,7 +38,7 @@ mod transfer;
 pub mod variables;
 
 pub use batch::Batch;
-pub use execution::{Execution, Watched, analyze_execution, is_code_generation};
+pub use execution::{Execution, LineInQuestion, Watched, analyze_execution, is_code_generation};
 pub use gcc::{GccExecution, analyze_gcc_pass};
 pub use judge::{ErrorKind, Operation};
 pub use pairs::Manipulation;

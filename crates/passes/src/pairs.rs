@@ -28,6 +28,8 @@ pub enum Manipulation {
     Rewrite,
     /// Created, and given the location of the sources without taking their place.
     Insert,
+    /// Deleted: only told of the code of a line that a breakpoint was meant for.
+    Delete,
 }
 
 /// A destination and its sources.

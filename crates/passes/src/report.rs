@@ -2,6 +2,7 @@
 
 use crate::history::{History, InstId, Place};
 use crate::judge::{ErrorKind, Operation, Verdict, judge};
+use crate::line;
 use crate::naming::{self, Names};
 use crate::observation::{LocationId, Locations, Observation, PassRun};
 use crate::pairs::Manipulation;
@@ -29,6 +30,23 @@ pub struct InstructionView {
     pub line: Option<u32>,
     /// Its column, where it has a location.
     pub column: Option<u32>,
+    /// The lines of the calls through which it was inlined, the innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub called_at: Vec<u32>,
+}
+
+impl InstructionView {
+    /// Whether a debugger may show this line for it: its own, or that of a call through which it was inlined.
+    pub fn shows(&self, line: u32) -> bool {
+        self.line == Some(line) || self.called_at.contains(&line)
+    }
+}
+
+/// The lines of the calls through which a location was inlined, the innermost first.
+pub(crate) fn called_at(locations: &Locations, location: Option<LocationId>) -> Vec<u32> {
+    let outer = |id: &LocationId| locations.get(*id).inlined_at;
+    let first = location.and_then(|id| outer(&id));
+    std::iter::successors(first, outer).map(|id| locations.get(id).line).collect()
 }
 
 /// The block that shows why a location does not belong.
@@ -206,6 +224,17 @@ impl Report {
         report
     }
 
+    /// What the runs did to the code of a line, the latest run first; see [`line`].
+    pub fn line_changes(observation: &Observation, line: u32, wanted: line::LineChanges) -> Vec<UpdateError> {
+        let symbols = Symbols::of(&PathBuf::from(&observation.library));
+        let of_run = |run: &PassRun| -> Vec<UpdateError> {
+            let history = History::follow(run, &observation.locations);
+            let view = View { observation, history: &history, symbols: &symbols, names: std::cell::RefCell::default() };
+            line::changes(&history, line, wanted).iter().map(|verdict| view.error(verdict, Detail::default())).collect()
+        };
+        observation.runs.iter().rev().flat_map(of_run).collect()
+    }
+
     pub(crate) fn count_rules<'r>(&mut self, names: impl Iterator<Item = &'r str>) {
         names.for_each(|name| *self.by_rule.entry(name.to_owned()).or_default() += 1);
     }
@@ -247,7 +276,7 @@ impl Report {
             (&other.pass, &other.site.function, other.site.address) == (&error.pass, &error.site.function, error.site.address)
                 && (other.kind, other.expected, other.manipulation, other.hidden_by)
                     == (error.kind, error.expected, error.manipulation, error.hidden_by)
-                && (grouping == Grouping::ByPlace || other.dst.line == error.dst.line)
+                && (grouping == Grouping::ByPlace || (other.dst.line, &other.dst.called_at) == (error.dst.line, &error.dst.called_at))
         };
         match list.iter_mut().find(same) {
             Some(other) => other.instances += error.instances,
@@ -294,6 +323,7 @@ impl View<'_, '_> {
     fn instruction(&self, functions: &[Arc<FunctionRecord>], place: Place, location: Option<LocationId>) -> InstructionView {
         let (function, inst) = naming::at(functions, place);
         let names = self.names(function);
+        let called_at = called_at(&self.observation.locations, location);
         let location = location.map(|l| self.observation.locations.get(l));
         InstructionView {
             text: names.short(inst),
@@ -301,6 +331,7 @@ impl View<'_, '_> {
             file: location.map(|l| l.file.to_string()),
             line: location.map(|l| l.line),
             column: location.map(|l| l.column),
+            called_at,
         }
     }
 
@@ -312,9 +343,13 @@ impl View<'_, '_> {
     fn error(&self, verdict: &Verdict, detail: Detail) -> UpdateError {
         let run: &PassRun = self.history.run;
         let life = self.history.life(verdict.pair.destination);
-        let place = life.after.expect("pairs have living destinations");
-        let function = &run.after[place.function];
-        let dst = self.instruction(&run.after, place, life.location_after);
+        // What was deleted is shown as it was.
+        let (functions, place, location) = match life.after {
+            Some(place) => (&run.after, place, life.location_after),
+            None => (&run.before, life.before.expect("an original"), life.location_before),
+        };
+        let function = &functions[place.function];
+        let dst = self.instruction(functions, place, location);
         let srcs: Vec<InstructionView> = verdict.located.iter().map(|id| self.source(*id)).collect();
         // Incorrect locations were written last where they were written; otherwise the manipulation counts.
         let frames = self.observation.stacks.get(&verdict.pair.stack).map_or(&[][..], Vec::as_slice);
@@ -332,7 +367,10 @@ impl View<'_, '_> {
         UpdateError {
             pass: run.pass.clone(),
             function: function.name.clone(),
-            skeleton: skeleton(verdict.expected, &dst, &srcs, &site),
+            skeleton: match verdict.hidden_by {
+                Some(Rule::LineElsewhere) => crate::skeleton::at(&site, "no update of the guide is missing"),
+                _ => skeleton(verdict.expected, &dst, &srcs, &site),
+            },
             dst,
             srcs,
             manipulation: verdict.pair.manipulation,

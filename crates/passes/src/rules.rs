@@ -30,11 +30,13 @@ pub enum Rule {
     PhiCopy,
     /// The destination stands for no instruction of the original.
     StandsForNothing,
+    /// The code of a line lost the line, is gone or runs elsewhere, as it may: only told where a breakpoint fails by it.
+    LineElsewhere,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Rule; 9] = [
+    pub const ALL: [Rule; 10] = [
         Rule::ExplicitDrop,
         Rule::LeftItsBlock,
         Rule::SourceSurvives,
@@ -44,6 +46,7 @@ impl Rule {
         Rule::LocationOnPath,
         Rule::PhiCopy,
         Rule::StandsForNothing,
+        Rule::LineElsewhere,
     ];
 
     /// Its name, as `--all` prints it.
@@ -58,13 +61,14 @@ impl Rule {
             Rule::LocationOnPath => "location-on-path",
             Rule::PhiCopy => "phi-copy",
             Rule::StandsForNothing => "stands-for-nothing",
+            Rule::LineElsewhere => "line-elsewhere",
         }
     }
 
     /// The section of LLVM's "How to Update Debug Info: A Guide for LLVM Pass Authors" it follows.
     pub fn section(self) -> &'static str {
         match self {
-            Rule::ExplicitDrop | Rule::LineZero | Rule::CallKeepsLocation | Rule::StandsForNothing => {
+            Rule::ExplicitDrop | Rule::LineZero | Rule::CallKeepsLocation | Rule::StandsForNothing | Rule::LineElsewhere => {
                 "When to drop an instruction location"
             }
             Rule::LeftItsBlock | Rule::SourceSurvives | Rule::LocationOnPath | Rule::PhiCopy => "When to preserve an instruction location",
@@ -90,6 +94,10 @@ impl Rule {
             Rule::StandsForNothing => {
                 "a new instruction that takes nobody's place may have the location it was made for; the guide speaks of instructions that \
                  stand for others"
+            }
+            Rule::LineElsewhere => {
+                "a pass may move, merge and delete code; a breakpoint on its line then stops elsewhere or not at all, and the guide has no \
+                 update that would keep it"
             }
         }
     }

@@ -362,7 +362,10 @@ fn a_variable_that_is_known_to_be_wrong_needs_no_execution_that_shows_it() {
     assert!(judged(Attention::All).is_empty());
     assert!(judged(Attention::Suspect("y")).is_empty(), "another variable is suspected");
     assert_eq!(only(judged(Attention::Suspect("x"))).kind, VariableErrorKind::Wrong);
-    assert!(judged(Attention::Only("y")).is_empty());
+    assert!(judged(Attention::Only("y", None)).is_empty());
+    assert!(judged(Attention::Only("x", None)).is_empty(), "what a pass knew of it may make it seven");
+    assert!(judged(Attention::Only("x", Some(8))).is_empty(), "another number is shown later");
+    assert_eq!(only(judged(Attention::Only("x", Some(7)))).kind, VariableErrorKind::Wrong);
 }
 
 #[test]

@@ -78,9 +78,10 @@ impl BuiltTree {
         let mut names: Vec<&str> = self.compilations.iter().filter(|c| c.makes_object()).map(|c| c.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        match (names.as_slice(), self.compilations.is_empty()) {
-            ([name], _) => Some((*name).to_owned()),
-            ([], true) => Some("rustc".to_owned()),
+        match names.as_slice() {
+            [name] => Some((*name).to_owned()),
+            // Its links are calls of the C compiler, its compilations are not.
+            [] if self.root.join("Cargo.toml").is_file() => Some("rustc".to_owned()),
             _ => None,
         }
     }
@@ -178,6 +179,9 @@ pub(crate) fn with_environment(mut job: Job, shims: &CompilerShims) -> Job {
     }
     if let Ok(joined) = std::env::join_paths(path) {
         job = job.env("PATH", joined);
+    }
+    if let Some(rustc) = shims.rustc() {
+        job = job.env("RUSTC", rustc);
     }
     job.env("CC", shims.choose(variable("CC"), "cc")).env("CXX", shims.choose(variable("CXX"), "c++")).env("CCACHE_DISABLE", "1")
 }

@@ -80,7 +80,7 @@ impl ToolCall {
 const SOURCES: [&str; 9] = [".c", ".i", ".cc", ".cpp", ".cxx", ".C", ".ii", ".S", ".s"];
 
 /// A path without `.` and `..`, by its text alone.
-fn plain(path: &Path) -> PathBuf {
+pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

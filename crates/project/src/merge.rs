@@ -3,13 +3,13 @@
 //! The project's headers are in it once, headers of others are included, and names that several units have for themselves
 //! get numbers. The compiler says whether that went well. The arguments of the run become part of `main`.
 
-use crate::calls::ObjectPath;
-use crate::names::{Defined, declares, defined_in, has_word, renamed};
+use crate::calls::{ObjectPath, plain};
+use crate::names::{Defined, declares, defined_in, has_word, renamed, token_length};
 use crate::shims::{CompilerShims, MakingCall};
 use crate::unit::{Chunk, UnitText, read_unit};
 use crate::{MixtureMaker, ProjectError};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use trueline_model::{CompilerKind, Language, Program};
 use trueline_toolchain::{Compiler, Limits, Scratch};
 
@@ -57,6 +57,7 @@ pub fn merge(mixer: &MixtureMaker<'_>, guilty: &[ObjectPath], rest: Rest, compil
         let defined = defined_in(&mixer.reference().root().join(&object.0));
         units.push(MergedUnit { text, defined, is_guilty: guilty.contains(object) });
     }
+    flags.extend(libraries(mixer));
     if units.is_empty() {
         return Err(refused("no compilation of its units was seen".to_owned()));
     }
@@ -81,14 +82,34 @@ pub fn merge(mixer: &MixtureMaker<'_>, guilty: &[ObjectPath], rest: Rest, compil
         }
     };
     const MOST_REPAIRS: usize = 40;
+    let mut last = Vec::new();
     for _ in 0..MOST_REPAIRS {
         let program = write(&bodies);
         let Some(said) = refusal(&program, &compiler)? else { return Ok(Merged { program, units: units.len() }) };
-        if !give_another_name(&said, &program.source, &mut bodies) {
+        last = give_other_names(&said, &program.source, &units, &mut bodies);
+        if last.is_empty() {
             return Err(refused(said.lines().find(|l| l.contains("error")).unwrap_or(&said).to_owned()));
         }
     }
-    Err(refused("too many names are used twice".to_owned()))
+    Err(refused(format!("names are used twice in too many ways, {} among them", last.join(", "))))
+}
+
+/// The libraries that the program is linked with. They stand in front of the file that needs them, which only a linker that
+/// keeps what nothing has asked for yet takes.
+fn libraries(mixer: &MixtureMaker<'_>) -> Vec<String> {
+    let (optimized, program) = (mixer.optimized(), &mixer.run().program);
+    let is_it = |linked: Option<PathBuf>| linked.is_some_and(|path| path == plain(program));
+    let links = optimized.compilations.iter().filter(|call| is_it(call.linked(optimized.root())));
+    let mut found: Vec<String> = Vec::new();
+    for word in links.flat_map(|call| &call.args).filter(|word| word.starts_with("-l")) {
+        if !found.contains(word) {
+            found.push(word.clone());
+        }
+    }
+    if !found.is_empty() {
+        found.insert(0, "-Wl,--no-as-needed".to_owned());
+    }
+    found
 }
 
 struct MergedUnit {
@@ -120,12 +141,17 @@ fn once(units: &mut [MergedUnit]) -> Vec<Body> {
         let own = unit.text.chunks.last().map(|c| c.file.clone()).unwrap_or_default();
         let (mut text, mut dropped, mut here) = (String::new(), String::new(), Vec::new());
         for Chunk { file, text: part } in &unit.text.chunks {
-            let key = (file.clone(), part.split_whitespace().collect::<Vec<_>>().join(" "));
-            if *file != own && is_whole(part) && seen.contains(&key) {
-                dropped.push_str(part);
-            } else {
-                text.push_str(&without_blank_lines(part));
-                here.push(key);
+            for piece in pieces(part) {
+                let is_type = is_type(piece);
+                // A type is one wherever it stands: a parser has in its own text what its header has.
+                let place = if is_type { String::new() } else { file.clone() };
+                let key = (place, piece.split_whitespace().collect::<Vec<_>>().join(" "));
+                if (*file != own || is_type) && is_whole(piece) && seen.contains(&key) {
+                    dropped.push_str(piece);
+                } else {
+                    text.push_str(&without_blank_lines(piece));
+                    here.push(key);
+                }
             }
         }
         seen.extend(here);
@@ -134,8 +160,43 @@ fn once(units: &mut [MergedUnit]) -> Vec<Body> {
     bodies
 }
 
+/// A text in rows of lines that each end with a declaration. A header is compared in these, since what it includes in its middle
+/// is there in one unit, and in another was included before.
+fn pieces(text: &str) -> Vec<&str> {
+    let (mut pieces, mut begin, mut at, mut depth) = (Vec::new(), 0, 0, 0_usize);
+    let mut last = "";
+    while let Some(first) = text[at..].chars().next() {
+        let token = &text[at..at + token_length(&text[at..], first)];
+        at += token.len();
+        match token {
+            "{" | "(" => depth += 1,
+            "}" | ")" => depth = depth.saturating_sub(1),
+            "\n" if depth == 0 && matches!(last, ";" | "}") => {
+                pieces.push(&text[begin..at]);
+                begin = at;
+            }
+            _ => {}
+        }
+        if !token.trim().is_empty() {
+            last = token;
+        }
+    }
+    if begin < text.len() {
+        pieces.push(&text[begin..]);
+    }
+    pieces
+}
+
 fn without_blank_lines(text: &str) -> String {
     text.lines().filter(|l| !l.trim().is_empty()).map(|l| format!("{l}\n")).collect()
+}
+
+/// Whether a text is the definition of a type and of nothing else.
+fn is_type(text: &str) -> bool {
+    let text = text.trim();
+    let names_one = |keyword: &str| text.strip_prefix(keyword).is_some_and(|rest| rest.starts_with([' ', '{', '\n']));
+    let is_definition = ["struct", "union", "enum"].into_iter().any(names_one) && text.contains('{') && text.ends_with("};");
+    names_one("typedef") || is_definition
 }
 
 /// Whether a text is a row of whole declarations: what a header puts in the middle of something is not.
@@ -197,21 +258,31 @@ fn refusal(program: &Program, compiler: &Compiler) -> Result<Option<String>, Pro
     Ok((!outcome.success()).then(|| outcome.stderr_text().replace(&format!("{}/", scratch.path().display()), "")))
 }
 
-/// Gives a number to a name that a compiler finds twice, in the unit that has it again; false when it complains of something else.
-fn give_another_name(said: &str, source: &str, bodies: &mut [Body]) -> bool {
+/// Gives numbers to the names that a compiler finds twice, each in the unit that has it again; none when it complains of something
+/// else. What one unit defines for all keeps its name.
+fn give_other_names(said: &str, source: &str, units: &[MergedUnit], bodies: &mut [Body]) -> Vec<String> {
+    let is_shared = |name: &str| units.iter().any(|unit| unit.defined.global.contains(name));
+    let lines: Vec<&str> = source.lines().collect();
+    let mut given: Vec<String> = Vec::new();
+    for complaint in said.lines().filter(|l| l.contains("error:")) {
+        let Some((name, number)) = named_twice(complaint).filter(|(name, _)| !given.contains(name) && !is_shared(name)) else { continue };
+        let Some(text) = lines.get(number.saturating_sub(1)) else { continue };
+        // The last unit that has the line and the name: the first one keeps its names.
+        let has_it = |body: &Body| body.text.lines().any(|l| l == *text) && has_word(&body.text, &name);
+        let Some(index) = (1..bodies.len()).rev().find(|i| has_it(&bodies[*i])) else { continue };
+        bodies[index].text = renamed(&bodies[index].text, &name, &format!("{name}_{}", index + 1));
+        given.push(name);
+    }
+    given
+}
+
+/// The name that a compiler says is there twice, and the line that has it again.
+fn named_twice(complaint: &str) -> Option<(String, usize)> {
     const TWICE: [&str; 6] =
         ["redefinition", "conflicting types", "conflicting declaration", "redeclaration", "redeclared", "different underlying type"];
-    let Some(line) = said.lines().find(|l| l.contains("error:")) else { return false };
-    let Some(name) = TWICE.iter().any(|t| line.contains(t)).then(|| quoted_name(line)).flatten() else { return false };
-    let Some(number) = line.split(':').nth(1).and_then(|n| n.parse::<usize>().ok()) else { return false };
-    let Some(text) = source.lines().nth(number.saturating_sub(1)) else { return false };
-    // The last unit that has the line and the name: the first one keeps its names.
-    let Some(index) = (1..bodies.len()).rev().find(|i| bodies[*i].text.lines().any(|l| l == text) && has_word(&bodies[*i].text, &name))
-    else {
-        return false;
-    };
-    bodies[index].text = renamed(&bodies[index].text, &name, &format!("{name}_{}", index + 1));
-    true
+    let number = complaint.split(':').nth(1)?.parse().ok()?;
+    let name = TWICE.iter().any(|t| complaint.contains(t)).then(|| quoted_name(complaint)).flatten()?;
+    Some((name, number))
 }
 
 /// The name that a compiler's message quotes first, without what stands around it.
@@ -250,4 +321,65 @@ fn is_about_output(flag: &str) -> bool {
     ["-fdiagnostics", "-fmessage", "-fcolor", "-fmax-errors", "-ffile-prefix-map", "-fdebug-prefix-map", "-fPIC", "-fpic", "-fPIE", "-flto"]
         .iter()
         .any(|f| flag.starts_with(f))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_compared_by_its_declarations() {
+        let declarations =
+            ["typedef int a;\n", "struct s {\n  int x;\n};\n", "int f(int);\n", "int g(void) {\n  return 1;\n}\n", "int half,"];
+        let text = declarations.join("\n");
+        let found: Vec<&str> = pieces(&text).into_iter().filter(|p| !p.trim().is_empty()).collect();
+        assert_eq!(found, declarations);
+        assert_eq!(declarations.map(is_whole), [true, true, true, true, false]);
+    }
+
+    #[test]
+    fn what_a_header_includes_in_its_middle_does_not_make_it_another_text() {
+        let chunk = |file: &str, text: &str| Chunk { file: file.to_owned(), text: text.to_owned() };
+        let unit = |chunks: Vec<Chunk>| MergedUnit {
+            text: UnitText { directives: Vec::new(), chunks },
+            defined: Defined::default(),
+            is_guilty: false,
+        };
+        let (upper, lower, inner) = ("struct s {\n  int x;\n};\n", "int use(struct s *);\n", "typedef int word;\n");
+        let mut units = [
+            unit(vec![chunk("a.h", upper), chunk("in.h", inner), chunk("a.h", lower), chunk("one.c", "int one;\n")]),
+            unit(vec![chunk("in.h", inner), chunk("a.h", &format!("{upper}{lower}")), chunk("two.c", "int two;\n")]),
+        ];
+        let bodies = once(&mut units);
+        assert_eq!(bodies[1].text, "int two;\n");
+    }
+
+    #[test]
+    fn a_parsers_own_copy_of_a_type_of_its_header_is_the_same_type() {
+        let chunk = |file: &str, text: &str| Chunk { file: file.to_owned(), text: text.to_owned() };
+        let unit = |chunks| MergedUnit { text: UnitText { directives: Vec::new(), chunks }, defined: Defined::default(), is_guilty: false };
+        let (value, other) = ("typedef union {\n  int i;\n} value;\n", "typedef union {\n  long i;\n} value;\n");
+        let mut units = [
+            unit(vec![chunk("parse.c", &format!("{value}value last;\n"))]),
+            unit(vec![chunk("parse.h", value), chunk("scan.c", "value *scan(void);\n")]),
+            unit(vec![chunk("other.c", &format!("{other}value *mine;\n"))]),
+        ];
+        let bodies = once(&mut units);
+        assert_eq!(bodies[1].text, "value *scan(void);\n");
+        assert_eq!(bodies[2].text, format!("{other}value *mine;\n"), "another type of the same name stays");
+    }
+
+    #[test]
+    fn every_name_that_a_compiler_finds_twice_gets_a_number_at_once() {
+        let body = |text: &str| Body { text: text.to_owned(), dropped: String::new() };
+        let bodies = || [body("struct s { int a; };\nenum { ONE };\n"), body("struct s { char b; };\nenum { ONE, TWO };\n")];
+        let source: String = bodies().iter().map(|body| body.text.clone()).collect();
+        let said = "merged.c:3:8: error: redefinition of 'struct s'\nmerged.c:4:8: error: redeclaration of enumerator 'ONE'\n";
+        let mut changed = bodies();
+        assert_eq!(give_other_names(said, &source, &[], &mut changed), ["s", "ONE"]);
+        assert_eq!(changed[1].text, "struct s_2 { char b; };\nenum { ONE_2, TWO };\n");
+        let defined = Defined { global: ["s".to_owned()].into(), ..Defined::default() };
+        let definer = MergedUnit { text: UnitText::default(), defined, is_guilty: false };
+        assert_eq!(give_other_names(said, &source, &[definer], &mut bodies()), ["ONE"], "a name that all share is kept");
+    }
 }

@@ -19,6 +19,9 @@ pub struct RunCommand {
     pub args: Vec<String>,
 }
 
+/// What stands for an input's file among a run's arguments.
+const INPUT: &str = "{}";
+
 impl RunCommand {
     /// Reads a command.
     pub fn parse(text: &str) -> Result<Self, ProjectError> {
@@ -36,6 +39,19 @@ impl RunCommand {
         }
         let program = words.next().ok_or_else(|| bad("it names no program"))?;
         Ok(Self { text: text.to_owned(), env, program: PathBuf::from(program), args: words.collect() })
+    }
+
+    /// Whether an argument stands for an input's file.
+    pub fn takes_input(&self) -> bool {
+        self.args.iter().any(|word| word.contains(INPUT))
+    }
+
+    /// The same run with a file in the place of `{}`.
+    pub fn with_input(&self, file: &Path) -> Self {
+        let name = file.display().to_string();
+        let quoted = shlex::try_quote(&name).map_or_else(|_| name.clone(), std::borrow::Cow::into_owned);
+        let args = self.args.iter().map(|word| word.replace(INPUT, &name)).collect();
+        Self { text: self.text.replace(INPUT, &quoted), args, ..self.clone() }
     }
 
     /// The program inside a tree that was built.
@@ -96,6 +112,15 @@ mod tests {
         let run = RunCommand::parse("LANG=C X=\"a b\" ./prog -v 'two words' k=v").unwrap();
         assert_eq!(run.env, [("LANG".to_owned(), "C".to_owned()), ("X".to_owned(), "a b".to_owned())]);
         assert_eq!((run.program.as_path(), run.args), (Path::new("./prog"), vec!["-v".into(), "two words".into(), "k=v".into()]));
+    }
+
+    #[test]
+    fn an_input_takes_the_place_of_the_braces() {
+        let run = RunCommand::parse("./prog -f {} --out={}.x").unwrap();
+        assert!(run.takes_input() && !RunCommand::parse("./prog -").unwrap().takes_input());
+        let with = run.with_input(Path::new("/in/a b"));
+        assert_eq!(with.args, ["-f", "/in/a b", "--out=/in/a b.x"]);
+        assert_eq!(RunCommand::parse(&with.text).unwrap().args, with.args, "{}", with.text);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use trueline_model::Language;
+use trueline_model::{CompilerKind, Language};
 use trueline_toolchain::{Compiler, ToolError, quote};
 
 /// What a wrapper does with a call that makes an object.
@@ -75,6 +75,12 @@ impl CompilerShims {
             let written = fs::write(&path, text).and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
             written.map_err(ProjectError::io(format!("cannot write {}", path.display())))?;
         }
+        if let Some(rustc) = given_rustc(&request.choice) {
+            let path = shims.dir.join("rustc");
+            let text = format!("#!/bin/sh\nexec {} \"$@\"\n", rustc.job().command_line());
+            let written = fs::write(&path, text).and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
+            written.map_err(ProjectError::io(format!("cannot write {}", path.display())))?;
+        }
         for (name, command) in installed_archivers() {
             let path = shims.dir.join(&name);
             let text = format!(
@@ -87,6 +93,11 @@ impl CompilerShims {
             written.map_err(ProjectError::io(format!("cannot write {}", path.display())))?;
         }
         Ok(shims)
+    }
+
+    /// The script of the chosen rustc, for Cargo, which need not look for one on PATH.
+    pub(crate) fn rustc(&self) -> Option<PathBuf> {
+        Some(self.dir.join("rustc")).filter(|path| path.exists())
     }
 
     /// Where the scripts are, to be put in front of PATH.
@@ -125,13 +136,24 @@ impl CompilerShims {
 fn targets(choice: &CompilerChoice) -> BTreeMap<String, String> {
     let plain = C_NAMES.iter().map(|n| (*n, Speaks::C)).chain(CXX_NAMES.iter().map(|n| (*n, Speaks::Cxx)));
     match choice {
-        CompilerChoice::Given(compiler) => {
+        // rustc links by the C compiler of the machine, and build scripts call it.
+        CompilerChoice::Given(compiler) if compiler.id.kind != CompilerKind::Rustc => {
             let (c, cxx) = (compiler.driver(Language::C).as_ref().unwrap_or(compiler).job().command_line(), cxx_of(compiler));
             let numbered = installed_names().into_iter().map(|(name, _, speaks)| (name, speaks));
             let names = plain.map(|(n, s)| (n.to_owned(), s)).chain(numbered);
             names.map(|(name, speaks)| (name, if speaks == Speaks::C { c.clone() } else { cxx.clone() })).collect()
         }
-        CompilerChoice::Own => installed_names().into_iter().map(|(name, path, _)| (name, quote(path))).collect(),
+        CompilerChoice::Own | CompilerChoice::Given(_) => {
+            installed_names().into_iter().map(|(name, path, _)| (name, quote(path))).collect()
+        }
+    }
+}
+
+/// The rustc that was chosen, if one was.
+fn given_rustc(choice: &CompilerChoice) -> Option<&Compiler> {
+    match choice {
+        CompilerChoice::Given(compiler) if compiler.id.kind == CompilerKind::Rustc => Some(compiler),
+        _ => None,
     }
 }
 

@@ -13,9 +13,14 @@ const LEFT_OUT: [&str; 3] = [".git", ".hg", ".svn"];
 
 /// Copies a project below `to`, which must not exist.
 pub(crate) fn copy_project(from: &Path, to: &Path) -> Result<(), ProjectError> {
-    let is_cargo = from.join("Cargo.toml").is_file();
-    let wanted = |name: &OsStr| !(LEFT_OUT.iter().any(|n| *n == name) || is_cargo && name == "target");
-    copy(from, to, &wanted)
+    let out = left_out(from);
+    copy(from, to, &|name| !out(name))
+}
+
+/// Whether something of this name in a project's directory is no part of it.
+pub(crate) fn left_out(project: &Path) -> impl Fn(&OsStr) -> bool + use<> {
+    let is_cargo = project.join("Cargo.toml").is_file();
+    move |name| LEFT_OUT.iter().any(|n| *n == name) || is_cargo && name == "target"
 }
 
 fn copy(from: &Path, to: &Path, wanted: &dyn Fn(&OsStr) -> bool) -> Result<(), ProjectError> {

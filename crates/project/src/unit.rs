@@ -3,7 +3,7 @@
 //! The preprocessor says where each line is from. What is from files outside the project's tree is replaced by the directive
 //! that included it, so that the text stays as long as what the project wrote.
 
-use crate::calls::ToolCall;
+use crate::calls::{ToolCall, plain};
 use crate::replay::{run_call, without_output};
 use crate::shims::CompilerShims;
 use crate::{BuildRequest, ProjectError};
@@ -22,7 +22,7 @@ pub(crate) struct UnitText {
 /// Neighbouring lines of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
-    /// The file, as the preprocessor names it.
+    /// The file, from the root of the project's tree.
     pub(crate) file: String,
     pub(crate) text: String,
 }
@@ -39,9 +39,18 @@ pub(crate) fn read_unit(call: &ToolCall, root: &Path, shims: &CompilerShims, req
     Ok(split(&String::from_utf8_lossy(&bytes), root, &call.directory))
 }
 
-/// Whether a file is one of the project's.
-fn is_own(file: &str, root: &Path, directory: &Path) -> bool {
-    !file.starts_with('<') && directory.join(file).starts_with(root)
+/// Where a file is, from the root of the project's tree: `./a.h` and `a.h` are one. A file of others is named whole.
+fn place_of(file: &str, root: &Path, directory: &Path) -> String {
+    if file.starts_with('<') {
+        return file.to_owned();
+    }
+    let path = plain(&directory.join(file));
+    path.strip_prefix(plain(root)).unwrap_or(&path).display().to_string()
+}
+
+/// Whether a place is in the project's tree.
+fn is_own(place: &str) -> bool {
+    !place.starts_with(['<', '/'])
 }
 
 fn split(text: &str, root: &Path, directory: &Path) -> UnitText {
@@ -53,6 +62,7 @@ fn split(text: &str, root: &Path, directory: &Path) -> UnitText {
     let (mut next, mut pushed, mut joined) = (0, None, false);
     for line in text.lines() {
         if let Some((file, number, entered)) = marker(line) {
+            let file = place_of(&file, root, directory);
             // A macro of a header in the middle of a line: the line goes on.
             if current.as_ref() == Some(&file)
                 && pushed == Some(number)
@@ -62,7 +72,7 @@ fn split(text: &str, root: &Path, directory: &Path) -> UnitText {
                 joined = true;
             }
             next = number;
-            let own = is_own(&file, root, directory);
+            let own = is_own(&file);
             if entered
                 && let Some(directive) = pending.take()
                 && !own
@@ -140,6 +150,8 @@ mod tests {
         let unit = split(text, Path::new("/t"), Path::new("/t"));
         assert_eq!(unit.directives, ["#define _GNU_SOURCE 1", "#include <stdio.h>"]);
         let chunk = |file: &str, text: &str| Chunk { file: file.to_owned(), text: text.to_owned() };
+        let nearby = text.replace("sub/own.h", "./sub/../sub/own.h");
+        assert_eq!(split(&nearby, Path::new("/t"), Path::new("/t")), unit);
         assert_eq!(unit.chunks, [chunk("sub/own.h", "int own;\n"), chunk("main.c", "int main(void) { return own; }\n")]);
     }
 

@@ -74,6 +74,11 @@ fn a_cargo_project_gets_its_level_from_the_profile() {
     let size =
         |level| std::fs::metadata(run.program_in(&built(dir.path(), None, level, CompilerChoice::Own).unwrap()).unwrap()).unwrap().len();
     assert_ne!(size(OptLevel::O0), size(OptLevel::O3));
+    // rustc that is given compiles, and does not stand in for the C compiler that links.
+    let given = CompilerChoice::Given(find_compiler("rustc").unwrap());
+    let tree = built(dir.path(), None, OptLevel::O0, given).unwrap();
+    assert!(run.program_in(&tree).is_ok());
+    assert_eq!(tree.compiler_name().as_deref(), Some("rustc"));
     assert!(!dir.path().join("target").exists());
 }
 

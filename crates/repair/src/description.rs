@@ -92,7 +92,7 @@ fn describe_affine(a: &Affine, size: u64, near: &dyn Fn(u64) -> u64) -> ValueDes
                 }
             }
             Source::Word(offset) => {
-                steps.extend([StackStep::Cfa, StackStep::Constant(i64::from(*offset)), StackStep::Plus, StackStep::Load(8)])
+                steps.extend([StackStep::Cfa, StackStep::Constant(i64::from(*offset)), StackStep::Plus, StackStep::Load(8)]);
             }
             Source::HalfWord(offset) => {
                 steps.extend([StackStep::Cfa, StackStep::Constant(i64::from(*offset)), StackStep::Plus, StackStep::Load(4)]);

@@ -1,9 +1,8 @@
 """Asks gdb what a suite's tests ask; shared.py says how it writes. TRUELINE_QUESTIONS holds a list of runs, each with "breaks"
 (places as gdb takes them) and "actions": null to run on, or [expression, expected expression or null] to ask where the program
-stands. One line is written for each question: {"answer": ..., "expected": ... or null, "printed": gdb's own text}."""
+stands. One line is written for each question: {"answer": ..., "expected": ... or null}."""
 import json
 import os
-import re
 import sys
 
 import gdb
@@ -57,13 +56,6 @@ def ask(expression):
         return kind("unreadable", str(error))
 
 
-def printed(expression):
-    try:
-        return re.sub(r"^\$\d+ = ", "", gdb.execute("print " + expression, to_string=True).strip())
-    except gdb.error as error:
-        return str(error)
-
-
 def stand(runs):
     """To the next breakpoint; why not, where there is none."""
     try:
@@ -92,12 +84,10 @@ def put(run):
             runs += 1
         elif trouble is not None:
             answer = kind("not-reached", trouble)
-            emit({"answer": answer, "expected": answer, "printed": ""})
+            emit({"answer": answer, "expected": answer})
         else:
             expression, expected = action
-            emit({
-                "answer": ask(expression), "expected": None if expected is None else ask(expected), "printed": printed(expression),
-            })
+            emit({"answer": ask(expression), "expected": None if expected is None else ask(expected)})
     if gdb.selected_inferior().pid != 0:
         gdb.execute("kill", to_string=True)
 

@@ -1,7 +1,7 @@
 //! The format of GCC's guality tests: C files whose comments say `{ dg-final { gdb-test LINE "expression" "value" } }`. The
 //! line is a number, `.` for the comment's own with `+n` or `-n` after it, a label that `dg-line` gave, or `@function`.
 
-use crate::script::{Action, BreakpointPlace, ExpectedAnswer, ScriptRun, Test, TestQuestion};
+use crate::script::{Action, Expected, Place, Plan, Question, Run, Test};
 use std::collections::HashMap;
 use std::path::Path;
 use trueline_model::Language;
@@ -15,8 +15,9 @@ pub(crate) fn parse(path: &Path, text: &str, flags: &[String]) -> Test {
         sources: Vec::new(),
         skipped: None,
         questions: Vec::new(),
-        runs: Vec::new(),
+        plan: Plan::Breaks(Vec::new()),
     };
+    let mut runs = Vec::new();
     let comments: Vec<(u32, Vec<String>)> = (1..).zip(text.lines().map(words)).collect();
     let labels: HashMap<&str, u32> =
         comments.iter().filter_map(|(line, words)| Some((after(words, "dg-line")?.first()?.as_str(), *line))).collect();
@@ -24,7 +25,7 @@ pub(crate) fn parse(path: &Path, text: &str, flags: &[String]) -> Test {
         if let Some(rest) = after(words, "gdb-test") {
             if let Some((place, question)) = question(*number, rest, &labels) {
                 if question.barrier.is_none() {
-                    add(&mut test.runs, place, test.questions.len());
+                    add(&mut runs, place, test.questions.len());
                 }
                 test.questions.push(question);
             }
@@ -40,14 +41,15 @@ pub(crate) fn parse(path: &Path, text: &str, flags: &[String]) -> Test {
             test.skipped = test.skipped.or_else(|| skip(rest, flags));
         }
     }
+    test.plan = Plan::Breaks(runs);
     test
 }
 
 /// Questions that follow one another on one line share a run.
-fn add(runs: &mut Vec<ScriptRun>, place: BreakpointPlace, question: usize) {
+fn add(runs: &mut Vec<Run>, place: Place, question: usize) {
     match runs.last_mut() {
         Some(run) if run.breaks[0] == place => run.actions.push(Action::Ask(question)),
-        _ => runs.push(ScriptRun { breaks: vec![place], actions: vec![Action::Run, Action::Ask(question)] }),
+        _ => runs.push(Run { breaks: vec![place], actions: vec![Action::Run, Action::Ask(question)] }),
     }
 }
 
@@ -91,7 +93,7 @@ fn words(line: &str) -> Vec<String> {
     found
 }
 
-fn question(own: u32, words: &[String], labels: &HashMap<&str, u32>) -> Option<(BreakpointPlace, TestQuestion)> {
+fn question(own: u32, words: &[String], labels: &HashMap<&str, u32>) -> Option<(Place, Question)> {
     let [place, expression, expected, rest @ ..] = words else { return None };
     let line = match place.strip_prefix('.') {
         Some("") => Some(own),
@@ -99,8 +101,8 @@ fn question(own: u32, words: &[String], labels: &HashMap<&str, u32>) -> Option<(
         None => place.parse().ok().or_else(|| labels.get(place.as_str()).copied()),
     };
     let place = match (line, place.strip_prefix('@')) {
-        (Some(line), _) => Some(BreakpointPlace::Line(line)),
-        (None, Some(function)) => Some(BreakpointPlace::Function(function.to_owned())),
+        (Some(line), _) => Some(Place::Line(line)),
+        (None, Some(function)) => Some(Place::Function(function.to_owned())),
         (None, None) => None,
     };
     let barrier = match &place {
@@ -109,8 +111,8 @@ fn question(own: u32, words: &[String], labels: &HashMap<&str, u32>) -> Option<(
         Some(_) if !is_for_us(rest) => Some("the question is for another machine".to_owned()),
         Some(_) => None,
     };
-    let (expression, expected) = (expression.clone(), ExpectedAnswer::Expression(expected.clone()));
-    Some((place.unwrap_or(BreakpointPlace::Line(0)), TestQuestion { line: line.unwrap_or(0), expression, expected, barrier }))
+    let (expression, expected) = (expression.clone(), Expected::Expression(expected.clone()));
+    Some((place.unwrap_or(Place::Line(0)), Question { line: line.unwrap_or(0), expression, expected, barrier }))
 }
 
 /// Whether a selector lets x86-64 through. What GCC expects to fail (`xfail`) is asked like anything else.
@@ -183,11 +185,11 @@ mod tests {
     #[test]
     fn questions_on_one_line_share_a_run() {
         let test = parse(Path::new("t.c"), TEXT, &[]);
-        let run = |line, asks: &[usize]| ScriptRun {
-            breaks: vec![BreakpointPlace::Line(line)],
+        let run = |line, asks: &[usize]| Run {
+            breaks: vec![Place::Line(line)],
             actions: std::iter::once(Action::Run).chain(asks.iter().map(|&n| Action::Ask(n))).collect(),
         };
-        assert_eq!(test.runs, [run(5, &[0, 1]), run(4, &[4])]);
+        assert_eq!(test.plan, Plan::Breaks(vec![run(5, &[0, 1]), run(4, &[4])]));
     }
 
     #[test]

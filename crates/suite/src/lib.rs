@@ -1,22 +1,27 @@
-//! Other people's debugger tests, run on any engine: GCC's guality tests and rustc's debuginfo tests, which ask for values where
-//! the program stands.
+//! Other people's debugger tests, run on any engine: GCC's guality tests, rustc's debuginfo tests and LLVM's Dexter tests. They ask
+//! for values where the program stands, or for what is shown on a walk through it.
 //!
 //! A test is built once and put to each engine; every answer is a pass, a failure or unsupported, the last with its reason.
 //! Deliberately absent: files of any suite; whether the compiler or the debugger is to blame for a failure.
 
 mod answer;
 mod ask;
+mod dexter;
 mod guality;
 mod printed;
 mod read;
 mod run;
+mod rustc;
 mod script;
+mod seat;
 
 pub use answer::Verdict;
 pub use ask::Asker;
+pub use dexter::Script;
 pub use read::{Format, read};
-pub use run::{Agreement, Asked, EngineOutcome, Tally, TestOutcome, agreement, run_test, tally};
-pub use script::{Action, BreakpointPlace, ExpectedAnswer, ScriptRun, Test, TestQuestion};
+pub use run::{Agreement, Asked, EngineOutcome, Tally, TestOutcome, agreement, reasons, run_test, tally};
+pub use rustc::Transcript;
+pub use script::{Action, Expected, Place, Plan, Question, Run, Test};
 
 /// Why a suite cannot be run.
 #[derive(Debug, thiserror::Error)]

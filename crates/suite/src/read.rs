@@ -1,7 +1,7 @@
 //! From files and directories to tests.
 
 use crate::script::Test;
-use crate::{SuiteError, guality};
+use crate::{SuiteError, dexter, guality, rustc};
 use std::path::{Path, PathBuf};
 
 /// Whose tests they are.
@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 pub enum Format {
     /// GCC's: `gdb-test` in a dg-final comment.
     Guality,
+    /// rustc's tests/debuginfo: `gdb-command` and `gdb-check` in comments.
+    Rustc,
+    /// LLVM's Dexter tests: commands or a script in comments.
+    Dexter,
 }
 
 impl Format {
@@ -16,18 +20,23 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Self::Guality => "guality",
+            Self::Rustc => "rustc",
+            Self::Dexter => "dexter",
         }
     }
 
     fn looks_like(self) -> &'static str {
         match self {
             Self::Guality => "C or C++ files with `gdb-test` in a dg-final comment",
+            Self::Rustc => "Rust files with `gdb-command:` and `gdb-check:` in comments",
+            Self::Dexter => "C or C++ files with `DexExpect…` or a `!where` script in comments",
         }
     }
 
     fn extensions(self) -> &'static [&'static str] {
         match self {
-            Self::Guality => &["c", "C", "cc", "cpp"],
+            Self::Guality | Self::Dexter => &["c", "C", "cc", "cpp"],
+            Self::Rustc => &["rs"],
         }
     }
 }
@@ -67,6 +76,8 @@ fn read_path(format: Format, path: &Path, flags: &[String]) -> Result<Vec<Test>,
         let text = String::from_utf8_lossy(&text);
         let test = match format {
             Format::Guality => guality::parse(&file, &text, flags),
+            Format::Rustc => rustc::parse(&file, &text),
+            Format::Dexter => dexter::parse(&file, &text),
         };
         tests.extend((!test.questions.is_empty()).then_some(test));
     }

@@ -1,11 +1,11 @@
 //! One test: built once, put to every engine.
 
-use crate::answer::{EngineSaid, agree, judge};
-use crate::ask::Pair;
-use crate::script::{ExpectedAnswer, Test, TestQuestion};
+use crate::answer::{Said, Told, agree};
+use crate::script::{Question, Test};
 use crate::{Asker, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueline_model::OptLevel;
 use trueline_toolchain::{CompileRequest, Compiler, Scratch};
@@ -77,47 +77,46 @@ pub fn run_test(test: &Test, compiler: &Compiler, level: OptLevel, flags: &[Stri
         Some(reason) => Err(reason.clone()),
         None => build(test, compiler, level, flags),
     };
-    let answers: Vec<Vec<Pair>> = askers
+    let answers: Vec<Vec<Told>> = askers
         .iter()
         .map(|asker| match &built {
             Ok((binary, _)) => asker.ask(binary, test),
-            Err(reason) => vec![(EngineSaid::NotAsked(reason.clone()), EngineSaid::NotAsked(reason.clone())); test.questions.len()],
+            Err(reason) => vec![Told::not_asked(reason); test.questions.len()],
         })
         .collect();
     let asked = test.questions.iter().enumerate().map(|(number, question)| {
-        let here: Vec<&Pair> = answers.iter().map(|of| &of[number]).collect();
+        let here: Vec<&Told> = answers.iter().map(|of| &of[number]).collect();
         asked(question, askers, &here)
     });
     let compiler = compiler.id.to_string();
     TestOutcome { test: test.path.clone(), compiler, level: level.to_string(), asked: asked.collect() }
 }
 
-fn asked(question: &TestQuestion, askers: &[Asker], answers: &[&Pair]) -> Asked {
-    let verdicts: Vec<Verdict> = answers.iter().map(|(answer, expected)| judge(answer, expected)).collect();
-    let told: Vec<(&EngineSaid, &Verdict)> = answers.iter().map(|p| &p.0).zip(&verdicts).collect();
-    let pairs: Vec<bool> = told.windows(2).filter_map(|pair| agree(pair[0], pair[1])).collect();
+fn asked(question: &Question, askers: &[Asker], answers: &[&Told]) -> Asked {
+    let of = |told: &&Told| -> (Said, Verdict) { (told.said.clone(), told.verdict.clone()) };
+    // Who was not asked has no part in whether those who were agree.
+    let asked: Vec<(Said, Verdict)> = answers.iter().filter(|t| !matches!(t.said, Said::NotAsked(_))).map(of).collect();
+    let pairs: Vec<bool> = asked.windows(2).filter_map(|pair| agree((&pair[0].0, &pair[0].1), (&pair[1].0, &pair[1].1))).collect();
     let same = (!pairs.is_empty()).then(|| pairs.iter().all(|&same| same));
-    let outcomes = askers.iter().zip(answers).zip(&verdicts).map(|((asker, (said, _)), verdict)| EngineOutcome {
+    let outcomes = askers.iter().zip(answers).map(|(asker, told)| EngineOutcome {
         engine: asker.name(),
-        said: spell(said),
-        verdict: verdict.clone(),
+        said: spell(&told.said),
+        verdict: told.verdict.clone(),
     });
-    let expected = match &question.expected {
-        ExpectedAnswer::Expression(text) | ExpectedAnswer::Printed(text) => text.clone(),
-    };
+    let expected = question.expected.text().to_owned();
     Asked { line: question.line, expression: question.expression.clone(), expected, outcomes: outcomes.collect(), same }
 }
 
-fn spell(said: &EngineSaid) -> String {
+fn spell(said: &Said) -> String {
     match said {
-        EngineSaid::There(Answer::Value(text)) => text.clone(),
-        EngineSaid::There(Answer::OptimizedOut) => "<optimized out>".into(),
-        EngineSaid::There(Answer::NotInScope) => "<not in scope>".into(),
-        EngineSaid::There(Answer::Unreadable(reason)) => format!("<unreadable: {reason}>"),
-        EngineSaid::There(Answer::Refused(reason)) => format!("<refused: {reason}>"),
-        EngineSaid::There(Answer::Unsupported(reason)) => format!("<not understood: {reason}>"),
-        EngineSaid::NotReached(reason) => format!("<not reached: {reason}>"),
-        EngineSaid::NotAsked(reason) => format!("<not asked: {reason}>"),
+        Said::There(Answer::Value(text)) => text.clone(),
+        Said::There(Answer::OptimizedOut) => "<optimized out>".into(),
+        Said::There(Answer::NotInScope) => "<not in scope>".into(),
+        Said::There(Answer::Unreadable(reason)) => format!("<unreadable: {reason}>"),
+        Said::There(Answer::Refused(reason)) => format!("<refused: {reason}>"),
+        Said::There(Answer::Unsupported(reason)) => format!("<not understood: {reason}>"),
+        Said::NotReached(reason) => format!("<not reached: {reason}>"),
+        Said::NotAsked(reason) => format!("<not asked: {reason}>"),
     }
 }
 
@@ -146,6 +145,17 @@ pub fn tally<'a>(outcomes: impl IntoIterator<Item = &'a TestOutcome>, engine: &s
         }
     }
     tally
+}
+
+/// Why questions of an engine are open, and how many for each reason.
+pub fn reasons<'a>(outcomes: impl IntoIterator<Item = &'a TestOutcome>, engine: &str) -> BTreeMap<String, usize> {
+    let mut reasons = BTreeMap::new();
+    for outcome in outcomes.into_iter().flat_map(|t| &t.asked).flat_map(|a| &a.outcomes).filter(|o| o.engine == engine) {
+        if let Verdict::Unsupported { reason } = &outcome.verdict {
+            *reasons.entry(reason.clone()).or_default() += 1;
+        }
+    }
+    reasons
 }
 
 /// How far the engines agree over all tests.

@@ -1,11 +1,13 @@
 //! What a test wants of a debugger, whichever suite it comes from.
 
+use crate::dexter::Script;
+use crate::rustc::Transcript;
 use std::path::PathBuf;
 use trueline_model::Language;
 
 /// Where a breakpoint goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BreakpointPlace {
+pub enum Place {
     /// On a line of the test's file.
     Line(u32),
     /// At a function.
@@ -14,22 +16,33 @@ pub enum BreakpointPlace {
 
 /// What an answer must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExpectedAnswer {
+pub enum Expected {
     /// What this expression comes to in the same place.
     Expression(String),
-    /// The text that gdb prints, where `[...]` stands for anything.
+    /// The text that the debugger prints, where `[...]` stands for anything.
     Printed(String),
+    /// What must be seen on a walk, in words.
+    Seen(String),
+}
+
+impl Expected {
+    /// As it is written.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Expression(text) | Self::Printed(text) | Self::Seen(text) => text,
+        }
+    }
 }
 
 /// One question of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestQuestion {
+pub struct Question {
     /// The line that it is about; 0 where it is about a function.
     pub line: u32,
     /// What is printed there.
     pub expression: String,
     /// What it must be.
-    pub expected: ExpectedAnswer,
+    pub expected: Expected,
     /// Why nobody may be asked: a target that is not this one, or a question that is not understood.
     pub barrier: Option<String>,
 }
@@ -45,15 +58,15 @@ pub enum Action {
 
 /// One run of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ScriptRun {
+pub struct Run {
     /// Where it is stopped.
-    pub breaks: Vec<BreakpointPlace>,
+    pub breaks: Vec<Place>,
     /// What is done, in order.
     pub actions: Vec<Action>,
 }
 
 /// One file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Test {
     /// The file.
     pub path: PathBuf,
@@ -66,7 +79,18 @@ pub struct Test {
     /// Why it is not run at all.
     pub skipped: Option<String>,
     /// What it asks, in its order.
-    pub questions: Vec<TestQuestion>,
+    pub questions: Vec<Question>,
     /// How it asks.
-    pub runs: Vec<ScriptRun>,
+    pub plan: Plan,
+}
+
+/// How a test asks its questions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// One run for each place.
+    Breaks(Vec<Run>),
+    /// The commands of each debugger, in order.
+    Transcript(Vec<Transcript>),
+    /// A walk through the program.
+    Walk(Script),
 }

@@ -36,6 +36,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use traced::{ProcessGroup, Watchdog};
 
+/// The least share of the CPU limit that a child has used by exact clocks when the kernel ends it at the hard limit. The kernel
+/// counts whole ticks, and a machine that shares its processors runs fewer instructions in a tick than it counts.
+const LEAST_SHARE: f64 = 0.75;
+
 /// A child to be run.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -225,7 +229,7 @@ impl Job {
             None if timed_out => Exit::TimedOut,
             None => match exit_of(status) {
                 // The kernel's hard limit, for those that ignore the soft one.
-                Exit::Signal(libc::SIGKILL) if usage.cpu > self.limits.cpu => Exit::TimedOut,
+                Exit::Signal(libc::SIGKILL) if usage.cpu > self.limits.cpu.mul_f64(LEAST_SHARE) => Exit::TimedOut,
                 Exit::Signal(libc::SIGKILL) => return Err(JobError::Killed { program: self.program.clone() }),
                 exit => exit,
             },

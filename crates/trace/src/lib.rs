@@ -6,6 +6,7 @@
 //! Deliberately absent: any opinion on whether what was shown is right; that is `oracle`'s.
 
 mod debugger;
+mod dialogue;
 mod engine;
 mod focus;
 mod gdb;
@@ -18,6 +19,7 @@ mod spot;
 
 #[doc(hidden)]
 pub use debugger::read_tracer_output;
+pub use dialogue::Dialogue;
 pub use engine::{Engine, Patience, Threads, TraceEnd, TraceError, TraceRequest, TraceSummary, Vars, open_engine};
 pub use focus::{Focus, Landmark};
 pub use gdb::GdbEngine;

@@ -65,6 +65,45 @@ fn a_value_computed_from_a_vector_register_is_read_as_debuggers_read_it() {
     assert_eq!(value(stop, "wide"), "196");
 }
 
+/// Vectors of 32 bytes in AVX registers, and one that no register of the debuggers' tables holds.
+const WIDE_VECTORS: &str = r#"
+typedef long four __attribute__((vector_size(32)));
+typedef long eight __attribute__((vector_size(64)));
+four seed = {1, 2, 3, 4};
+eight large = {1, 2, 3, 4, 5, 6, 7, 8};
+volatile int sink;
+int main(void) {
+  four kept = seed + 40;
+  __asm__ volatile("" : : "x"(kept));
+  sink = 1;
+  __asm__ volatile("" : : "x"(kept));
+  eight wide = large;
+  WIDE
+  return 0;
+}
+"#;
+
+#[test]
+fn vectors_are_read_from_avx_registers_and_what_is_larger_is_nobodys_fault() {
+    if !std::arch::is_x86_feature_detected!("avx2") {
+        println!("skipped: the processor has no AVX2");
+        return;
+    }
+    let has_512 = std::arch::is_x86_feature_detected!("avx512f");
+    let held = r#"__asm__ volatile("" : : "v"(wide)); sink = 2; __asm__ volatile("" : : "v"(wide));"#;
+    let program = Program::new(&WIDE_VECTORS.replace("WIDE", if has_512 { held } else { "" }));
+    for cc in ["gcc-12", "clang-16"] {
+        let flag = if has_512 { "-mavx512f" } else { "-mavx2" };
+        let Some(request) = program.build(cc, OptLevel::O2, &[flag]) else { continue };
+        let steps = native(&request);
+        let all = || steps.iter().flat_map(|s| s.vars.iter());
+        let is_whole = |o: &Observation| *o == Observation::Value("{41, 42, 43, 44}".into());
+        assert!(all().any(|v| &*v.name == "kept" && is_whole(&v.observation)), "{cc}: {steps:?}");
+        let unreadable: Vec<_> = all().filter(|v| v.observation == Observation::Unreadable).collect();
+        assert!(unreadable.is_empty(), "{cc}: {unreadable:?}");
+    }
+}
+
 #[test]
 fn every_kind_of_value_has_its_canonical_text() {
     let program = Program::new(KINDS);

@@ -2,12 +2,15 @@
 
 mod mutation;
 pub mod progress;
+mod project;
 mod slurm;
 
 use crate::exit::CommandEnding;
-use crate::input::{drivers, parse_duration};
+use crate::input::project::ProjectFlags;
+use crate::input::{LaunchFlags, drivers, parse_duration};
 use anyhow::{Context, bail};
 use std::io::IsTerminal;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,6 +25,14 @@ use trueline_toolchain::{Compiler, find_compiler, installed_compilers};
 /// Hunt for debug-information bugs: make programs, compile them at every level, check, remember.
 #[derive(clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    project: ProjectFlags,
+    /// With --project: a directory of files, or a file. Each is an input: it takes the place of `{}` in --run, or is on standard
+    /// input where there is no `{}`.
+    #[arg(long, value_name = "DIR|FILE", requires = "project")]
+    inputs: Option<PathBuf>,
+    #[command(flatten)]
+    launch: LaunchFlags,
     /// Compilers, by name or path. [default: the newest gcc and the newest clang]
     #[arg(long, value_name = "CC", value_delimiter = ',')]
     cc: Vec<String>,
@@ -31,6 +42,9 @@ pub struct Args {
     /// Levels to compile at. [default: -Og,-O1,-O2,-O3,-Ofast,-Os,-Oz]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',', allow_hyphen_values = true)]
     opt: Vec<OptLevel>,
+    /// Compile each program at so many of the levels, drawn by its number: more programs in the same time.
+    #[arg(long, value_name = "N")]
+    levels_per_program: Option<NonZeroUsize>,
     /// A flag for every compilation; may be repeated.
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     cflags: Vec<String>,
@@ -99,9 +113,9 @@ pub struct Args {
     /// Violations of one class to keep; further ones are only counted, and no debugger is asked about them.
     #[arg(long, value_name = "N", default_value_t = 100)]
     most_of_class: u64,
-    /// Most steps of one trace; longer programs are dropped.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    max_steps: u64,
+    /// Most steps of one trace; longer programs are dropped. [default: 20000, of a project's run 1000000]
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u64>,
     /// Exit with 1 when something was found.
     #[arg(long)]
     fail_on_findings: bool,
@@ -114,6 +128,9 @@ pub struct Args {
 
 /// Variants per program of a hunt for wrong code: a chain of the paper's length.
 const WRONG_CODE_VARIANTS: u32 = 10;
+
+/// Most steps of a project's run, as `check` has it.
+const PROJECT_STEPS: u64 = 1_000_000;
 
 /// Set by the first Ctrl-C; the second one ends the process at once.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -131,23 +148,31 @@ pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
         return run_on_slurm(&args);
     }
     let plan = plan_of(&args)?;
+    if let Some(directory) = args.project.directory() {
+        let totals = project::hunt(&args, directory, &plan)?;
+        return conclude(&args, &Store::open_existing(&args.db)?, &totals);
+    }
     let source = args.generator.open()?;
     let store = Store::open(&args.db)?;
     store.set_meta("generator", &source.name())?;
     stop_on_signals();
-    let reporter: Box<dyn Reporter> = if args.json {
-        Box::new(progress::EventLines)
-    } else if std::io::stderr().is_terminal() {
-        Box::new(progress::Bar::new(&plan))
-    } else {
-        Box::new(Silent)
-    };
+    let reporter = reporter(&args, &plan);
     let mutator = if plan.mutants > 0 { Some(mutation::LiveCode::new(&args.mutation, plan.oracle)?) } else { None };
     let mutate = mutator.as_ref().map(|m| m as &dyn trueline_campaign::Mutate);
     let ended = trueline_campaign::run(&plan, &*source, &store, mutate, &*reporter, &STOP);
     drop(reporter);
     let totals = ended.map_err(|error| keep_bad_mutation(error, &args.db))?;
     conclude(&args, &store, &totals)
+}
+
+fn reporter(args: &Args, plan: &CampaignPlan) -> Box<dyn Reporter> {
+    if args.json {
+        Box::new(progress::EventLines)
+    } else if std::io::stderr().is_terminal() {
+        Box::new(progress::Bar::new(plan))
+    } else {
+        Box::new(Silent)
+    }
 }
 
 /// Writes the variant that shows a fault of the mutation, and its seed, beside the database.
@@ -227,6 +252,7 @@ fn plan_of(args: &Args) -> anyhow::Result<CampaignPlan> {
         }
         plan.levels.clone_from(&args.opt);
     }
+    plan.levels_per_program = args.levels_per_program;
     if let Some(jobs) = args.jobs {
         plan.jobs = jobs.max(1);
     }
@@ -250,7 +276,7 @@ fn plan_of(args: &Args) -> anyhow::Result<CampaignPlan> {
     plan.minimize = args.minimize;
     plan.most_of_class = args.most_of_class;
     plan.explain_share = args.explain.then(|| f64::from(args.explain_share) / 100.0);
-    plan.max_steps = args.max_steps;
+    plan.max_steps = args.max_steps.unwrap_or(if args.project.directory().is_some() { PROJECT_STEPS } else { plan.max_steps });
     plan.cflags.clone_from(&args.cflags);
     Ok(plan)
 }
@@ -318,13 +344,16 @@ fn print_summary(store: &Store, totals: &Totals) -> anyhow::Result<()> {
         println!("{} more of classes that were seen often enough, counted only", counts.repeated);
     }
     if totals.units > 0 {
+        // A project is built once for all its inputs: no unit has a part in that.
+        let compiling = match totals.compile_cpu {
+            0.0 => String::new(),
+            cpu => format!(" of which {cpu:.0} compiling ({:.2}×)", totals.cpu / cpu.max(1e-9)),
+        };
         println!(
-            "this run: {} units in {:.0} s, {:.0} CPU-s of which {:.0} compiling ({:.2}×) · {:.0} units per CPU-hour",
+            "this run: {} units in {:.0} s, {:.0} CPU-s{compiling} · {:.0} units per CPU-hour",
             totals.units,
             totals.wall,
             totals.cpu,
-            totals.compile_cpu,
-            totals.cpu / totals.compile_cpu.max(1e-9),
             totals.units as f64 * 3600.0 / totals.cpu.max(1e-9)
         );
     }

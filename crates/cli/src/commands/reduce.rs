@@ -2,6 +2,7 @@
 
 use super::triage::is_program;
 use crate::exit::CommandEnding;
+use crate::input::project::refuse_project;
 use crate::input::read_with_flags;
 use anyhow::{Context, bail};
 use std::io::IsTerminal;
@@ -147,6 +148,7 @@ fn starting_point(args: &Args, looking: &Looking) -> anyhow::Result<ReductionSta
         })?;
         let record = store.finding(FindingId(id))?;
         let evidence = store.evidence(&record)?.with_context(|| format!("finding {id} has no program in {}", db.display()))?;
+        refuse_project(&record, &evidence)?;
         let compiler = find_compiler(&record.finding.compiler.path.to_string_lossy())?;
         let output =
             args.output.clone().unwrap_or_else(|| PathBuf::from(format!("finding-{id}.reduced.{}", evidence.program.language.extension())));

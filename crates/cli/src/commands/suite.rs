@@ -2,9 +2,10 @@
 
 use crate::exit::CommandEnding;
 use crate::input::BuildFlags;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use trueline_model::{EngineKind, OptLevel};
-use trueline_suite::{Agreement, Asker, Format, Tally, TestOutcome, Verdict, agreement, read, run_test, tally};
+use trueline_suite::{Agreement, Asker, Format, Tally, TestOutcome, Verdict, agreement, read, reasons, run_test, tally};
 
 /// Run other people's debugger tests on each engine and compare the engines.
 #[derive(clap::Args)]
@@ -17,7 +18,7 @@ pub struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     build: BuildFlags,
-    /// Who is asked: native, gdb, or a release of it such as gdb-18.
+    /// Who is asked: native, gdb, lldb (not guality), or a release such as gdb-18.
     #[arg(long = "engine", value_name = "ENGINE", value_delimiter = ',', default_value = "native,gdb")]
     engines: Vec<EngineKind>,
     /// Print every question with its answers, not only those that engines disagree on.
@@ -32,6 +33,10 @@ pub struct Args {
 enum Suite {
     /// GCC's gcc.dg/guality: `gdb-test` in comments.
     Guality,
+    /// rustc's tests/debuginfo: `gdb-command:` and `gdb-check:` in comments.
+    Rustc,
+    /// LLVM's Dexter tests: `DexExpect…` commands or a `!where` script in comments.
+    Dexter,
 }
 
 /// What `trueline suite --json` prints.
@@ -55,14 +60,18 @@ struct EngineTally {
     engine: String,
     #[serde(flatten)]
     tally: Tally,
+    /// How many questions are open for each reason.
+    reasons: BTreeMap<String, usize>,
 }
 
 /// Runs the command.
 pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
     let format = match args.suite {
         Suite::Guality => Format::Guality,
+        Suite::Rustc => Format::Rustc,
+        Suite::Dexter => Format::Dexter,
     };
-    let askers = args.engines.iter().map(|&e| Asker::find(e)).collect::<Result<Vec<_>, _>>()?;
+    let askers = args.engines.iter().map(|&e| Asker::find(e, format)).collect::<Result<Vec<_>, _>>()?;
     let mut outcomes = Vec::new();
     for level in args.build.levels() {
         let flags = flags(&args, level);
@@ -74,7 +83,8 @@ pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
             }
         }
     }
-    let engines: Vec<EngineTally> = askers.iter().map(|a| EngineTally { engine: a.name(), tally: tally(&outcomes, &a.name()) }).collect();
+    let of = |engine: String| EngineTally { tally: tally(&outcomes, &engine), reasons: reasons(&outcomes, &engine), engine };
+    let engines: Vec<EngineTally> = askers.iter().map(|a| of(a.name())).collect();
     let agreement = agreement(&outcomes);
     if args.json {
         let document = Document { schema: "trueline.suite/1", suite: format.name(), engines, agreement, tests: &outcomes };
@@ -110,8 +120,13 @@ fn print(args: &Args, outcomes: &[TestOutcome], engines: &[EngineTally], agreeme
         }
     }
     println!("{:<10} {:>6} {:>6} {:>12}", "engine", "pass", "fail", "unsupported");
-    for EngineTally { engine, tally } in engines {
+    for EngineTally { engine, tally, .. } in engines {
         println!("{engine:<10} {:>6} {:>6} {:>12}", tally.pass, tally.fail, tally.unsupported);
+    }
+    for EngineTally { engine, reasons, .. } in engines {
+        for (reason, count) in reasons {
+            println!("{engine}: {count} unsupported: {reason}");
+        }
     }
     if agreement.of > 0 {
         let share = 100.0 * agreement.same as f64 / agreement.of as f64;

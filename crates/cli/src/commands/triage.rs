@@ -5,7 +5,7 @@ mod print;
 mod project;
 
 use crate::exit::CommandEnding;
-use crate::input::project::ProjectFlags;
+use crate::input::project::{ProjectFlags, refuse_project};
 use crate::input::{LaunchFlags, read_with_flags};
 use anyhow::{Context, bail};
 pub use pair::Document as PairDocument;
@@ -307,6 +307,7 @@ fn from_store(store: &Store, args: &Args) -> anyhow::Result<Vec<FindingCase>> {
         }
         let evidence = store.evidence(&record)?;
         let evidence = evidence.with_context(|| format!("finding {} has no program in {}", record.id.0, store.path().display()))?;
+        refuse_project(&record, &evidence)?;
         let path = record.finding.compiler.path.to_string_lossy().into_owned();
         let compiler = find_compiler(&path).with_context(|| format!("the compiler of finding {}", record.id.0))?;
         let (fault, opt) = (record.finding.fault, record.finding.opt);

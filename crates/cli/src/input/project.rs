@@ -3,8 +3,10 @@
 use super::LaunchFlags;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
+use trueline_campaign::is_of_project;
 use trueline_model::OptLevel;
 use trueline_project::{BuildRequest, BuiltTree, CompilerChoice, RunCommand};
+use trueline_store::{FindingEvidence, FindingRecord};
 use trueline_toolchain::{Launch, Limits, Permission, quote};
 
 /// A project and how it is built and run.
@@ -50,6 +52,16 @@ impl ProjectFlags {
         let limits = Limits { memory: None, file_size: 16 << 30, ..Limits::seconds(self.build_limit) };
         BuildRequest { project, command: self.build_command.as_deref(), level, flags, choice, limits }
     }
+}
+
+/// A finding of `hunt --project` cannot be built again from the text that is kept of it: says how it can.
+pub fn refuse_project(record: &FindingRecord, evidence: &FindingEvidence) -> anyhow::Result<()> {
+    if !is_of_project(&record.program) {
+        return Ok(());
+    }
+    let (id, kind) = (record.id.0, record.finding.fault.kind());
+    let again = evidence.optimized.command.replacen("trueline check", "trueline triage", 1);
+    bail!("finding {id} is a project's, which must be built again: {again} --only {kind}")
 }
 
 /// How a run is started: in a copy of the -O0 tree, by the name that the user knows.

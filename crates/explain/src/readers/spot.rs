@@ -124,6 +124,8 @@ impl Debuggers {
 #[derive(Clone, Copy)]
 pub(super) struct SpotQuestions<'s> {
     pub(super) binary: &'s Path,
+    /// How the program is started: without its arguments it may not come by.
+    pub(super) launch: &'s Launch,
     pub(super) user_files: &'s [String],
     pub(super) questions: &'s [ReaderQuestion<'s>],
 }
@@ -131,14 +133,14 @@ pub(super) struct SpotQuestions<'s> {
 impl SpotQuestions<'_> {
     /// Has a debugger look at the places of the violations in `open`; what it can tell goes into `answers`.
     fn inspect(&self, pool: &DebuggerPool, open: &[usize], visits: u32, answers: &mut [SpotAnswer]) -> Result<(), String> {
-        let Self { binary, user_files, questions } = *self;
+        let Self { binary, launch, user_files, questions } = *self;
         let mut spots: Vec<Spot> = open.iter().filter_map(|i| questions[*i].violation.pc).map(|pc| Spot(pc, visits)).collect();
         spots.sort();
         spots.dedup();
         if spots.is_empty() {
             return Ok(());
         }
-        let (launch, search) = (&Launch::default(), &Search::default());
+        let search = &Search::default();
         let trace = pool.look(&SpotRequest { binary, launch, user_files, search, spots: &spots }).map_err(|e| e.to_string())?;
         for &i in open {
             let violation = questions[i].violation;

@@ -17,7 +17,7 @@ pub const MAX_DEPTH: u32 = 3;
 pub const IDIOM_SHARE: usize = 16;
 
 /// The statements that have blocks, among the kinds of statements.
-const NESTING: std::ops::Range<usize> = 3..11;
+pub const NESTING: std::ops::Range<usize> = 3..11;
 
 impl Maker {
     /// About `n` statements in a scope of their own.

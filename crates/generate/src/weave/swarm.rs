@@ -77,6 +77,20 @@ impl WeaveRecipe {
         Self { shapes, functions: 2 + dice.below(5), statements, idioms, idiom_share: *dice.pick(&[8, 16, 32]) }
     }
 
+    /// Makes the programs shorter, or longer, and keeps what the recipe leaves out and has much of as far as that goes.
+    fn moderate(&mut self, too_long: bool) {
+        if !too_long {
+            self.functions += 1;
+            return;
+        }
+        self.functions = (self.functions - 1).max(1);
+        self.idiom_share /= 2;
+        // Blocks in blocks are what makes a program long.
+        for weight in &mut self.statements[super::stmt::NESTING] {
+            *weight -= weight.div_ceil(4);
+        }
+    }
+
     /// What the recipe has, by name: shapes, statements that it has much of, idioms.
     pub fn traits(&self, tongue: Tongue) -> Vec<String> {
         let shapes = self.shapes.iter().map(|shape| format!("{shape:?}"));
@@ -94,16 +108,29 @@ const RECIPE: u64 = u64::MAX;
 /// Keeps swarm programs apart from wide ones of the same seed.
 const SALT: u64 = 0x5a5a_0000_77d0_0001;
 
-/// The text of a seed. One that came out too short or too long is woven again from a derived stream.
+/// Attempts after which a recipe is moderated before each further one.
+const PATIENCE: u64 = 12;
+
+/// The text of a seed. One that came out too short or too long is woven again from a derived stream, and a recipe whose programs
+/// are always too long, or too short, gives way a little each time.
 pub fn source(seed: u64, tongue: Tongue) -> String {
-    let recipe = WeaveRecipe::of(seed, tongue);
+    written(seed, tongue).0
+}
+
+/// The text of a seed, and the attempts that it took.
+pub fn written(seed: u64, tongue: Tongue) -> (String, u64) {
+    let mut recipe = WeaveRecipe::of(seed, tongue);
     for attempt in 0u64.. {
         let text = wide::write(&module(wide::stream(seed, tongue, attempt) ^ SALT, tongue, &recipe), tongue);
-        if LINES.contains(&text.lines().count()) {
-            return text;
+        let lines = text.lines().count();
+        if LINES.contains(&lines) {
+            return (text, attempt + 1);
+        }
+        if attempt + 1 >= PATIENCE {
+            recipe.moderate(lines > *LINES.end());
         }
     }
-    unreachable!("the attempts do not end")
+    unreachable!("each attempt is nearer to the lengths that are allowed")
 }
 
 fn module(seed: u64, tongue: Tongue, recipe: &WeaveRecipe) -> WeaveProgram {

@@ -57,6 +57,14 @@ fn swarm_programs_follow_their_recipes() {
 }
 
 #[test]
+fn no_recipe_takes_many_attempts() {
+    for tongue in [Tongue::C, Tongue::Cxx, Tongue::Rust] {
+        let most = (0..400).map(|seed| (swarm::written(seed, tongue).1, seed)).max().unwrap();
+        assert!(most.0 <= 60, "{tongue:?}: seed {} took {} attempts", most.1, most.0);
+    }
+}
+
+#[test]
 fn seeds_of_the_common_model_keep_their_programs() {
     // Findings are stored by seed: what a seed of `weave` means must not move when the generator grows.
     let digest = |text: &str| text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));

@@ -1,4 +1,4 @@
-//! Raw system calls on a traced process: memory, SSE registers, CPU clock.
+//! Raw system calls on a traced process: memory, SSE and AVX registers, CPU clock.
 
 use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
@@ -42,6 +42,31 @@ pub(super) fn read_many(pid: i32, places: &mut [(u64, &mut [u8])]) -> usize {
 /// The sixteen SSE registers.
 pub(super) fn sse(pid: i32) -> io::Result<[[u8; 16]; 16]> {
     Ok(registers(&float_state(pid)?.xmm_space))
+}
+
+/// The sixteen AVX registers, which begin with the SSE ones. What the processor keeps in its initial state is zero.
+pub(super) fn avx(pid: i32) -> io::Result<[[u8; 32]; 16]> {
+    /// Where the standard format of XSAVE has which parts are there, and the upper halves.
+    const PARTS: usize = 512;
+    const UPPER: usize = 576;
+    const NT_X86_XSTATE: libc::c_long = 0x202;
+    // Larger than the state of any processor so far; what is there of it is told.
+    let mut state = vec![0u8; 16 << 10];
+    let mut area = libc::iovec { iov_base: state.as_mut_ptr().cast(), iov_len: state.len() };
+    // SAFETY: the iovec describes `state`, which outlives the call; the kernel writes at most its length.
+    let done = unsafe { libc::ptrace(libc::PTRACE_GETREGSET, pid, NT_X86_XSTATE, &raw mut area) };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let has_upper = area.iov_len >= UPPER + 16 * 16 && state[PARTS] & 4 != 0;
+    let mut registers = [[0u8; 32]; 16];
+    for ((register, low), number) in registers.iter_mut().zip(sse(pid)?).zip(0..) {
+        register[..16].copy_from_slice(&low);
+        if has_upper {
+            register[16..].copy_from_slice(&state[UPPER + 16 * number..][..16]);
+        }
+    }
+    Ok(registers)
 }
 
 /// The eight x87 registers from the top of their stack, ten bytes each.

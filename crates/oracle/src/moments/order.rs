@@ -23,8 +23,19 @@ pub struct Order {
     pub is_moved: bool,
     /// Whether the assignment left code that runs in the call.
     pub code: Code,
+    /// Whether a line that the source has between the stop's and the assignment runs on the stop's other side, as it should.
+    pub kept: Kept,
     /// When the value that should be shown comes into being.
     pub making: Making,
+}
+
+/// Whether the stop's line kept its place before or after the assignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// A line in between did, so that the stop's line was not moved over the assignment.
+    ByLineBetween,
+    /// No line tells.
+    Unknown,
 }
 
 /// When the value that should be shown comes into being, whatever line the instruction that makes it carries.
@@ -90,49 +101,31 @@ pub struct Sequence {
     /// The lines before the moments, back to the visit of the line before; for an early assignment those after them, to the
     /// next visit.
     pub around: BTreeSet<LineKey>,
+    /// The lines between the moments and the assignment.
+    pub between: BTreeSet<LineKey>,
 }
 
 impl Sequence {
-    /// Finds the assignment that a stale value is about in the reference's run, which is stopped at every line and after every
-    /// store.
-    pub fn of(run: &MarkedRun, calls: &[CallId], stale: &StaleValue, shown: &str, scalar: Scalar, line_of: LineOf<'_>) -> Option<Self> {
-        let (first, last) = (*stale.moments.first()?, *stale.moments.last()?);
-        let call = run.marks.get(first)?.call;
-        let own: Vec<usize> = (0..run.marks.len()).filter(|&i| run.marks[i].call == call).collect();
+    /// Finds the assignments that a stale value can be about in the reference's run, which is stopped at every line and after
+    /// every store: the likely one first, then the one on the other side of the moments, if the scalar has the value there too.
+    pub fn of(run: &MarkedRun, calls: &[CallId], stale: &StaleValue, shown: &str, scalar: Scalar, line_of: LineOf<'_>) -> Vec<Self> {
+        let Some(around) = Around::of(run, calls, stale) else { return Vec::new() };
         let value = |i: usize| scalar.at(&run.marks[i]);
-        let (before, after): (Vec<usize>, Vec<usize>) =
-            (own.iter().copied().filter(|&i| i <= first).collect(), own.iter().copied().filter(|&i| i >= last).collect());
-        // The pair of marks around the last change before the moments, and around the first change to what is shown after them.
-        let change = before.windows(2).rev().find(|w| value(w[0]) != value(w[1])).map(|w| (w[0], w[1]));
-        let later = after.windows(2).find(|w| value(w[0]) != value(w[1])).map(|w| (w[0], w[1]));
-        let to_shown = after.windows(2).find(|w| value(w[0]) != value(w[1]) && value(w[1]) == Some(shown)).map(|w| (w[0], w[1]));
-        let was_shown = before.iter().any(|&i| value(i) == Some(shown));
-        let (made, timing) = match (change, later) {
-            (Some(change), _) if value(change.0) == Some(shown) => (change, Timing::Late),
-            (_, Some(later)) if value(later.1) == Some(shown) => (later, Timing::Early),
-            (Some(change), _) if was_shown => (change, Timing::Late),
-            (change, _) => match (to_shown, change) {
-                (Some(later), _) => (later, Timing::Early),
-                (None, Some(change)) => (change, Timing::Late),
-                (None, None) => return None,
-            },
+        let changes = |marks: &[usize]| marks.windows(2).map(|w| (w[0], w[1])).filter(|c| value(c.0) != value(c.1)).collect::<Vec<_>>();
+        let (before, after) = (changes(&around.before), changes(&around.after));
+        let (last, next) = (before.last().copied(), after.first().copied());
+        let to_shown = after.iter().copied().find(|c| value(c.1) == Some(shown));
+        let was_shown = around.before.iter().any(|&i| value(i) == Some(shown));
+        let is_likely_late = match (last, next) {
+            (Some(change), _) if value(change.0) == Some(shown) => true,
+            (_, Some(next)) if value(next.1) == Some(shown) => false,
+            (Some(_), _) => was_shown || to_shown.is_none(),
+            (None, _) => false,
         };
-        // The mark after the store: the instruction before it made the assignment.
-        let store = run.marks[made.1].pc;
-        let line = line_of(store.wrapping_sub(1))?;
-        let comes_by = made_at(run, calls, store, &line, line_of);
-        let limit = if timing == Timing::Late { first } else { last };
-        let (total, so_far) = (comes_by.len(), comes_by.iter().filter(|i| **i <= limit).count());
-        let lines = |i: &usize| line_of(run.marks[*i].pc);
-        let own_line = lines(&first);
-        let is_other = |line: &Option<LineKey>| *line != own_line;
-        // Back over the moments' own visit of the line to the visit before, or on to the one after.
-        let around: BTreeSet<LineKey> = match timing {
-            Timing::Late => before.iter().rev().map(lines).skip_while(|l| !is_other(l)).take_while(is_other).flatten().collect(),
-            Timing::Early => after.iter().map(lines).skip_while(|l| !is_other(l)).take_while(is_other).flatten().collect(),
-        };
-        let assignment = Misplaced { line: Some(line.line), shown: timing };
-        Some(Self { assignment, line, made: (total, so_far), aligned: stale.aligned, around })
+        let late = last.filter(|_| was_shown || is_likely_late).map(|change| (change, Timing::Late));
+        let early = to_shown.map(|change| (change, Timing::Early));
+        let in_order = if is_likely_late { [late, early] } else { [early, late] };
+        in_order.into_iter().flatten().filter_map(|(made, timing)| around.sequence(made, timing, stale.aligned, line_of)).collect()
     }
 
     /// Looks at the optimized run, stopped at every address where a debugger stops, at every instruction of the assignment's
@@ -172,8 +165,58 @@ impl Sequence {
         let (before, after) = (lines(&before), lines(&after));
         let (right, wrong) = if self.assignment.shown == Timing::Late { (before, after) } else { (after, before) };
         let is_moved = self.around.iter().any(|l| l != own_line && wrong.contains(l) && !right.contains(l));
+        let is_kept = self.between.iter().any(|l| right.contains(l) && !wrong.contains(l));
+        let kept = if is_kept { Kept::ByLineBetween } else { Kept::Unknown };
         let code = if counts.is_empty() { Code::Gone } else { Code::Runs };
-        Order { assignment: self.assignment, crosses, is_moved, code, making: place.making(run) }
+        Order { assignment: self.assignment, crosses, is_moved, code, kept, making: place.making(run) }
+    }
+}
+
+/// The marks around the moments, in their call.
+struct Around<'a> {
+    run: &'a MarkedRun,
+    calls: &'a [CallId],
+    /// The first and the last moment.
+    moments: (usize, usize),
+    before: Vec<usize>,
+    after: Vec<usize>,
+}
+
+impl<'a> Around<'a> {
+    fn of(run: &'a MarkedRun, calls: &'a [CallId], stale: &StaleValue) -> Option<Self> {
+        let moments = (*stale.moments.first()?, *stale.moments.last()?);
+        let call = run.marks.get(moments.0)?.call;
+        let own: Vec<usize> = (0..run.marks.len()).filter(|&i| run.marks[i].call == call).collect();
+        let before = own.iter().copied().filter(|&i| i <= moments.0).collect();
+        let after = own.iter().copied().filter(|&i| i >= moments.1).collect();
+        Some(Self { run, calls, moments, before, after })
+    }
+
+    /// An assignment made between two marks.
+    fn sequence(&self, made: (usize, usize), timing: Timing, aligned: Aligned, line_of: LineOf<'_>) -> Option<Sequence> {
+        let (run, (first, last)) = (self.run, self.moments);
+        // The mark after the store: the instruction before it made the assignment.
+        let store = run.marks[made.1].pc;
+        let line = line_of(store.wrapping_sub(1))?;
+        let comes_by = made_at(run, self.calls, store, &line, line_of);
+        let limit = if timing == Timing::Late { first } else { last };
+        let (total, so_far) = (comes_by.len(), comes_by.iter().filter(|i| **i <= limit).count());
+        let lines = |i: &usize| line_of(run.marks[*i].pc);
+        let own_line = lines(&first);
+        let is_other = |line: &Option<LineKey>| *line != own_line;
+        // Back over the moments' own visit of the line to the visit before, or on to the one after.
+        let around: BTreeSet<LineKey> = match timing {
+            Timing::Late => self.before.iter().rev().map(lines).skip_while(|l| !is_other(l)).take_while(is_other).flatten().collect(),
+            Timing::Early => self.after.iter().map(lines).skip_while(|l| !is_other(l)).take_while(is_other).flatten().collect(),
+        };
+        let is_between = |i: &&usize| match timing {
+            Timing::Late => **i >= made.1,
+            Timing::Early => **i <= made.0,
+        };
+        let side = if timing == Timing::Late { &self.before } else { &self.after };
+        let between = side.iter().filter(is_between).filter_map(lines).filter(|l| *l != line && is_other(&Some(l.clone()))).collect();
+        let assignment = Misplaced { line: Some(line.line), shown: timing };
+        Some(Sequence { assignment, line, made: (total, so_far), aligned, around, between })
     }
 }
 

@@ -15,6 +15,7 @@ mod given_up;
 mod hit_at_other_times;
 mod inherited_block;
 mod intermediate_value;
+mod library_line;
 mod line_early;
 mod line_late;
 mod line_zero;
@@ -25,6 +26,7 @@ mod merged_code;
 mod moved_in_function;
 mod no_reference_row;
 mod no_reference_stop;
+mod other_side;
 mod other_visit;
 mod own_line;
 mod recursion_lost;
@@ -81,6 +83,7 @@ pub const RULES: &[Rule] = &[
     same_line_function::RULE,
     visible_on_line::RULE,
     own_line::RULE,
+    library_line::RULE,
     brace_line::RULE,
     block_without_code::RULE,
     inherited_block::RULE,
@@ -97,6 +100,7 @@ pub const RULES: &[Rule] = &[
     line_early::RULE,
     line_late::RULE,
     early_unseen::RULE,
+    other_side::RULE,
     made_later::RULE,
     too_many_values::RULE,
     given_up::RULE,

@@ -169,6 +169,7 @@ fn view(statement: &Statement) -> InstructionView {
         file: location.map(|l| l.0.clone()),
         line: location.map(|l| l.1),
         column: location.map(|l| l.2),
+        called_at: Vec::new(),
     }
 }
 

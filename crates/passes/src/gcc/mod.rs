@@ -92,5 +92,6 @@ fn judge(dumps: &Dumps, execution: &GccExecution<'_>) -> Result<Watched, String>
     if found.pairs == 0 {
         return Err(format!("{} printed nothing that can be compared with the pass in front of it", execution.pass));
     }
-    Ok(Watched::Judged { pairs: found.pairs, errors: found.locations, variables: found.variables, earlier: Vec::new() })
+    let (earlier, earlier_on_line) = (Vec::new(), Vec::new());
+    Ok(Watched::Judged { pairs: found.pairs, errors: found.locations, variables: found.variables, earlier, earlier_on_line })
 }

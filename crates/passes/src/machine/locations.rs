@@ -143,10 +143,19 @@ impl Judge<'_> {
                     }
                     // The block ended without a branch, and the one that it has now got its location from elsewhere.
                     None => pairs.extend(self.lent(destination)),
+                    Some(_) if sources.iter().all(|s| s.of(self.before).location != destination.of(self.after).location) => {
+                        pairs.extend(self.lent(destination));
+                    }
                     Some(_) => {}
                 }
             }
         }
+        // The branch of a block that is not known from before got its location from elsewhere as well.
+        let is_new_branch = |(place, inst): &(MirPlace, &super::function::MirInstruction)| {
+            let known = self.matching.blocks.contains_key(&place.block) || self.matching.pairs.iter().any(|p| p.destination == *place);
+            !known && inst.text.contains("%bb.") && inst.opcode != "PHI"
+        };
+        pairs.extend(real(self.after).filter(is_new_branch).filter_map(|(place, _)| self.lent(place)));
         pairs.sort_by_key(|p| p.destination);
         pairs
     }
@@ -168,7 +177,9 @@ impl Judge<'_> {
             return None;
         }
         if !self.leads_alike(&pair) {
-            return None;
+            // Made for another edge, it was given its location for that.
+            let lent = (pair.manipulation == Manipulation::Terminator).then(|| self.lent(pair.destination)).flatten();
+            return lent.and_then(|lent| self.pair(lent));
         }
         let location = pair.destination.of(self.after).location;
         let evidence = self.deviation(pair.destination, &pair.sources, pair.manipulation);

@@ -169,6 +169,7 @@ impl Judge<'_> {
 
     fn view(&self, function: &MirFunction, place: MirPlace) -> InstructionView {
         let inst: &MirInstruction = place.of(function);
+        let called_at = crate::report::called_at(&self.metadata.locations, inst.location);
         let location = inst.location.map(|id: LocationId| self.metadata.locations.get(id));
         InstructionView {
             text: inst.text.clone(),
@@ -176,6 +177,7 @@ impl Judge<'_> {
             file: location.map(|l| l.file.to_string()),
             line: location.map(|l| l.line),
             column: location.map(|l| l.column),
+            called_at,
         }
     }
 

@@ -7,7 +7,7 @@
 
 use super::defs::Side;
 use super::judge::Function;
-use super::meaning::{Assignment, Choices, Reader, Term};
+use super::meaning::{Assignment, Choices, Depth, Reader, Term};
 use crate::history::ValueId;
 use crate::opcode;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -163,7 +163,7 @@ impl<'h> Function<'_, 'h> {
     /// Reads terms of one side.
     pub(super) fn reader(&self, side: Side) -> Reader<'_, 'h> {
         let function = if side == Side::Before { self.before } else { self.after };
-        Reader { history: self.history, referents: self.referents, side, function, choices: Choices::Opaque }
+        Reader { history: self.history, referents: self.referents, side, function, choices: Choices::Opaque, depth: Depth::Full }
     }
 
     pub(super) fn number(&self, at: u64) -> Option<u64> {

@@ -3,7 +3,7 @@
 use super::defs::{Def, DefId, Defs, Side, VariableKey};
 use super::dominance::Dominance;
 use super::early_exit::any_decided;
-use super::meaning::{Assignment, Choices, Extension, Reader, differ};
+use super::meaning::{Assignment, Choices, Depth, Extension, Reader, differ};
 use super::proof::Proof;
 use super::reach::{Holding, Reaching};
 use super::recovery::{Recovery, Survivors};
@@ -87,6 +87,8 @@ pub enum Deviation {
     EarlyExit,
     /// It is known to be shown wrongly from this pass on, and nothing shows that it still says the same.
     Suspected,
+    /// A later pass shows it wrongly, and here it began to say the number that is shown.
+    ShownLater,
 }
 
 /// Which variables are judged, and what is known of them.
@@ -98,8 +100,8 @@ pub enum Attention<'a> {
     /// All of them; the one of this name is known to be shown rightly in front of the pass and wrongly behind it, so that no
     /// execution need be looked for.
     Suspect(&'a str),
-    /// The one of this name alone.
-    Only(&'a str),
+    /// The one of this name alone, which a later pass shows wrongly: with this number, where one is known.
+    Only(&'a str, Option<u64>),
 }
 
 /// What came of one run of a pass.
@@ -144,7 +146,7 @@ pub fn judge_variables<'a>(
         let Some(before) = history.run.before.iter().position(|f| f.at == function.at) else { continue };
         let Keys { mut changed, mut recomputed } = Keys::of(history, described, &in_place, before, after);
         let mut declared = declared_keys(described, after);
-        if let Attention::Only(name) = attention {
+        if let Attention::Only(name, _) = attention {
             let is_it = |variable: u64| referents.variables.get(&variable).is_some_and(|v| v.name == name);
             changed.retain(|(variable, _), _| is_it(*variable));
             recomputed.retain(|(variable, _), _| is_it(*variable));
@@ -501,7 +503,14 @@ impl Function<'_, '_> {
         is: &Def<'_>,
         extension: Extension,
     ) -> Option<(std::rc::Rc<super::meaning::Term>, std::rc::Rc<super::meaning::Term>, u32)> {
-        let reader = |side, function| Reader { history: self.history, referents: self.referents, side, function, choices: Choices::Opaque };
+        let reader = |side, function| Reader {
+            history: self.history,
+            referents: self.referents,
+            side,
+            function,
+            choices: Choices::Opaque,
+            depth: Depth::Full,
+        };
         let before = reader(Side::Before, self.before).described(&was.values, was.record.expression, extension)?;
         let after = reader(Side::After, self.after).described(&is.values, is.record.expression, extension)?;
         let mut leaves = BTreeSet::new();

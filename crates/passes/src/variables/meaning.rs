@@ -320,6 +320,17 @@ pub struct Reader<'a, 'h> {
     pub function: usize,
     /// What becomes of a `select`.
     pub choices: Choices,
+    /// Whether what is computed alike on both sides is followed.
+    pub depth: Depth,
+}
+
+/// How far terms go down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// To what is no arithmetic.
+    Full,
+    /// To what both sides compute alike: the same instructions of the same operands, all the way down.
+    ToCommon,
 }
 
 impl<'h> Reader<'_, 'h> {
@@ -361,6 +372,36 @@ impl<'h> Reader<'_, 'h> {
         false
     }
 
+    /// Whether an instruction and all arithmetic that it is computed by are the same on both sides.
+    fn is_common(&self, id: InstId) -> bool {
+        const MOST: usize = 200;
+        let (mut work, mut seen) = (vec![id], BTreeSet::new());
+        while let Some(id) = work.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let (Some(before), Some(after)) = (self.history.record_before(id), self.history.record_after(id)) else { return false };
+            if seen.len() > MOST || !self.history.life(id).taken_over_by.is_empty() {
+                return false;
+            }
+            if !is_computed(before) {
+                continue;
+            }
+            let same = |(old, new): (&u64, &u64)| self.history.value_before(*old) == self.history.value_after(*new);
+            let is_alike = (before.opcode, before.predicate, before.known) == (after.opcode, after.predicate, after.known)
+                && before.operands.len() == after.operands.len()
+                && before.operands.iter().zip(&after.operands).all(same);
+            if !is_alike {
+                return false;
+            }
+            work.extend(before.operands.iter().filter_map(|at| match self.history.value_before(*at) {
+                ValueId::Inst(id) => Some(id),
+                ValueId::Given(_) => None,
+            }));
+        }
+        true
+    }
+
     fn term_to(&self, value: ValueId, depth: u32) -> Option<Rc<Term>> {
         let leaf = |code: u32| Some(Term::plain(width_of(code)?, Meaning::Leaf(value)));
         match value {
@@ -374,6 +415,9 @@ impl<'h> Reader<'_, 'h> {
             },
             ValueId::Inst(id) => {
                 let record = self.record(id)?;
+                if self.depth == Depth::ToCommon && is_computed(record) && self.is_common(id) {
+                    return leaf(record.type_code);
+                }
                 let is_followed = is_computed(record) || record.opcode == opcode::SELECT && self.choices == Choices::Followed;
                 match (is_followed, depth) {
                     // A leaf must not depend on another: what is too deep to follow is not followed at all.

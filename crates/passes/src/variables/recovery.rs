@@ -3,7 +3,7 @@
 
 use super::defs::{Def, Side};
 use super::judge::Function;
-use super::meaning::{Choices, Meaning, Reader, Term};
+use super::meaning::{Choices, Depth, Meaning, Reader, Term};
 use super::proof::{Proof, prove_expressible};
 use crate::history::{Place, ValueId};
 use crate::opcode;
@@ -103,7 +103,14 @@ impl<'f, 'a, 'h> Survivors<'f, 'a, 'h> {
         let mut live = BTreeSet::new();
         if self.express(value, kind, LONGEST, &mut live).is_some() {
             let (history, referents) = (self.function.history, self.function.referents);
-            let reader = Reader { history, referents, side: Side::Before, function: self.function.before, choices: Choices::Opaque };
+            let reader = Reader {
+                history,
+                referents,
+                side: Side::Before,
+                function: self.function.before,
+                choices: Choices::Opaque,
+                depth: Depth::Full,
+            };
             if let Some(term) = reader.term(value) {
                 return Some(Recovery { by: Means::Expression, value, live, term: Some(term), proof: Proof::Tried });
             }

@@ -136,13 +136,16 @@ impl View<'_, '_> {
     fn instruction(&self, place: Place) -> InstructionView {
         let (function, inst) = crate::naming::at(&self.history.run.after, place);
         let names = Names::of(function);
-        let location = self.observation.locations.at(inst.location).map(|l| self.observation.locations.get(l));
+        let location = self.observation.locations.at(inst.location);
+        let called_at = crate::report::called_at(&self.observation.locations, location);
+        let location = location.map(|l| self.observation.locations.get(l));
         InstructionView {
             text: names.short(inst),
             block: names.block(function.blocks[place.block.0 as usize].at).to_owned(),
             file: location.map(|l| l.file.to_string()),
             line: location.map(|l| l.line),
             column: location.map(|l| l.column),
+            called_at,
         }
     }
 
@@ -246,6 +249,9 @@ impl View<'_, '_> {
                 }
                 Some(Deviation::Suspected) => {
                     "what is described now does not equal the value for all numbers, and the variable is shown wrongly from this pass on"
+                }
+                Some(Deviation::ShownLater) => {
+                    "what is described now is not the value for all numbers, or is the very number that is shown wrongly later"
                 }
                 Some(Deviation::InPlace) => "the instruction computes something else now, and is still described as the value it had",
                 Some(Deviation::Expression | Deviation::EarlyExit) | None => "the expression does not give the value that was described",

@@ -6,7 +6,7 @@ use super::choices::PhiNumbers;
 use super::context::Context;
 use super::defs::{DefId, Side, VariableKey};
 use super::judge::{Attention, Counterexample, Deviation, Function, Judged, VariableErrorKind};
-use super::meaning::{Assignment, Choices, Extension, Reader, Term, is_computed, numbers_to_try};
+use super::meaning::{Assignment, Choices, Depth, Extension, Reader, Term, is_computed, numbers_to_try};
 use super::reach::Holding;
 use crate::history::{History, InstId, ValueId};
 use std::collections::{BTreeMap, HashSet};
@@ -56,20 +56,30 @@ impl Function<'_, '_> {
             if was.kills || !stayed || judged.verdicts.iter().any(told) {
                 continue;
             }
-            let refute = |extension| {
-                let reader = |side| Reader { choices: Choices::Followed, ..self.reader(side) };
+            let terms = |extension, depth| {
+                let reader = |side| Reader { choices: Choices::Followed, depth, ..self.reader(side) };
                 let term = |side, values: &[ValueId], expression| reader(side).described(values, expression, extension);
                 let before = term(Side::Before, &was.values, was.record.expression)?;
                 let after = term(Side::After, &is.values, is.record.expression)?;
-                (before != after).then_some(())?;
                 let bits = self.bits_of(key).min(before.width).min(after.width);
+                (before != after).then_some((before, after, bits))
+            };
+            let seen_to_differ = |extension| {
+                let (before, after, bits) = terms(extension, Depth::Full)?;
                 let by = if was.values == is.values { Deviation::InPlace } else { Deviation::Replacement };
                 let found = self.find_numbers(&before, &after, bits, was.place.block.0, is.place.block.0);
-                let found = found.or_else(|| PhiNumbers::of(self).tell_apart(&before, &after, bits)).map(|numbers| (numbers, by));
-                let suspected = || Some((self.numbers_of_suspect(key, &before, &after, bits)?, Deviation::Suspected));
-                let ((numbers, value, described), by) = found.or_else(suspected)?;
+                let ((numbers, value, described), by) = found
+                    .or_else(|| PhiNumbers::of(self).tell_apart(&before, &after, bits))
+                    .map(|numbers| (numbers, by))
+                    .or_else(|| self.numbers_of_suspect(key, &before, &after, bits))?;
                 Some(Counterexample { numbers, value, described: Some(described), bits, by })
             };
+            let suspected = |extension| {
+                let (before, after, bits) = terms(extension, Depth::ToCommon).filter(|_| self.is_suspect(key))?;
+                let ((numbers, value, described), by) = self.numbers_of_suspect(key, &before, &after, bits)?;
+                Some(Counterexample { numbers, value, described: Some(described), bits, by })
+            };
+            let refute = |extension| seen_to_differ(extension).or_else(|| suspected(extension));
             let (Some(_), Some(counterexample)) = (refute(Extension::Sign), refute(Extension::Zeros)) else { continue };
             let stack = self.redescribed_at(was).unwrap_or_default();
             let sides: (Holding, Holding) = ([Some(origin)].into(), [Some(*id)].into());
@@ -79,12 +89,22 @@ impl Function<'_, '_> {
         }
     }
 
-    /// Numbers that tell two terms apart, wherever an execution goes with them: for a variable that is known to be shown wrongly
-    /// behind this pass. Leaves that are there on both sides are taken for the same value, and so is what took one's place.
-    fn numbers_of_suspect(&self, key: VariableKey, before: &Term, after: &Term, bits: u32) -> Option<(Assignment, u64, u64)> {
+    /// Whether more is known of a variable than that it is described.
+    fn is_suspect(&self, key: VariableKey) -> bool {
         let name = self.referents.variables.get(&key.variable).map(|v| v.name.as_str());
-        if !matches!(self.attention, Attention::Suspect(suspect) if name == Some(suspect)) {
+        matches!(self.attention, Attention::Suspect(suspect) | Attention::Only(suspect, _) if name == Some(suspect))
+    }
+
+    /// Numbers that tell two terms apart, wherever an execution goes with them: for a variable that is known to be shown wrongly
+    /// behind this pass, or by a later one. Leaves that are there on both sides are taken for the same value, and so is what
+    /// took one's place.
+    fn numbers_of_suspect(&self, key: VariableKey, before: &Term, after: &Term, bits: u32) -> Option<((Assignment, u64, u64), Deviation)> {
+        if !self.is_suspect(key) {
             return None;
+        }
+        let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+        if let Attention::Only(_, shown) = self.attention {
+            return self.numbers_of_one_shown_later(before, after, mask, shown).map(|numbers| (numbers, Deviation::ShownLater));
         }
         let (mut old, mut new) = (BTreeMap::new(), BTreeMap::new());
         before.leaf_widths(&mut old);
@@ -106,13 +126,56 @@ impl Function<'_, '_> {
         }
         let mut widths = new;
         widths.extend(old.into_iter().filter(|(leaf, _)| !stands_for.contains_key(leaf)));
-        let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
-        numbers_to_try(&widths, &[before, after]).find_map(|mut numbers| {
+        let told_apart = numbers_to_try(&widths, &[before, after]).find_map(|mut numbers| {
             let copies: Vec<_> = stands_for.iter().filter_map(|(leaf, heir)| Some((*leaf, *numbers.get(heir)?))).collect();
             numbers.extend(copies);
             let (value, described) = (before.evaluate(&numbers, true)?, after.evaluate(&numbers, false)?);
             ((value ^ described) & mask != 0).then_some((numbers, value, described))
-        })
+        });
+        told_apart.map(|numbers| (numbers, Deviation::Suspected))
+    }
+
+    /// The same for a variable that a later pass shows wrongly. Passes in front of that one replace much that is equal by what
+    /// they know of it, ranges and conditions, so that some numbers tell nothing. It must differ for each of the small ones,
+    /// of which ranges seldom say anything, or begin to be the very number that is shown.
+    fn numbers_of_one_shown_later(&self, before: &Term, after: &Term, mask: u64, shown: Option<u64>) -> Option<(Assignment, u64, u64)> {
+        const SMALL: u64 = 3;
+        let (mut old, mut new) = (BTreeMap::new(), BTreeMap::new());
+        before.leaf_widths(&mut old);
+        after.leaf_widths(&mut new);
+        if new.is_empty() {
+            let described = after.evaluate(&Assignment::new(), false).filter(|d| shown.is_some_and(|shown| (shown ^ d) & mask == 0))?;
+            // A number that was there before is not what this pass made of it.
+            (!old.is_empty()).then_some(())?;
+            let numbers =
+                |first: u64| old.keys().enumerate().map(|(i, leaf)| (*leaf, (first + i as u64) % SMALL + 1)).collect::<Assignment>();
+            return (0..SMALL).map(numbers).find_map(|numbers| {
+                let value = before.evaluate(&numbers, true)?;
+                ((value ^ described) & mask != 0).then_some((numbers, value, described))
+            });
+        }
+        let lives = |leaf: &ValueId| match leaf {
+            ValueId::Given(_) => true,
+            ValueId::Inst(id) => {
+                self.history.record_before(*id).is_some()
+                    && self.history.record_after(*id).is_some()
+                    && self.history.life(*id).taken_over_by.is_empty()
+            }
+        };
+        // Narrow values have no small numbers to speak of.
+        if old != new || !old.iter().all(|(leaf, width)| lives(leaf) && *width > 2) {
+            return None;
+        }
+        let mut found = None;
+        for first in 0..SMALL {
+            let numbers: Assignment = old.keys().enumerate().map(|(i, leaf)| (*leaf, (first + i as u64) % SMALL + 1)).collect();
+            let (value, described) = (before.evaluate(&numbers, true)?, after.evaluate(&numbers, false)?);
+            if (value ^ described) & mask == 0 {
+                return None;
+            }
+            found.get_or_insert((numbers, value, described));
+        }
+        found
     }
 
     /// Numbers that tell two terms apart in their lower bits and under which both sides reach the description.

@@ -17,6 +17,8 @@ pub(crate) trait Memory {
     fn thread_pointer(&self) -> Option<u64>;
     /// An SSE register of the innermost frame.
     fn sse(&self, register: usize) -> Option<[u8; 16]>;
+    /// An AVX register of the innermost frame, which begins with the SSE register of its number.
+    fn avx(&self, register: usize) -> Option<[u8; 32]>;
     /// An x87 register of the innermost frame, counted from the top of their stack.
     fn x87(&self, register: usize) -> Option<[u8; 16]>;
 }
@@ -220,6 +222,19 @@ impl Machine<'_> {
     /// An SSE register; callers' are not saved on this machine, so the innermost frame's are everybody's.
     pub fn sse(&self, _frame: &Frame, register: u16) -> Result<[u8; 16], Fault> {
         self.memory.sse(usize::from(register - SSE.start)).ok_or_else(|| Fault::Unreadable("SSE registers cannot be read".into()))
+    }
+
+    /// As much of a vector register as an object of a size takes. gdb takes the rest of what is larger than an AVX register from the
+    /// register after it, and lldb knows nothing beyond an SSE register by DWARF's numbers.
+    pub fn vector(&self, frame: &Frame, register: u16, size: usize) -> Result<Vec<u8>, Fault> {
+        match size {
+            0..=16 => Ok(self.sse(frame, register)?.to_vec()),
+            17..=32 if self.module.lldb_blocks.is_none() => {
+                let bytes = self.memory.avx(usize::from(register - SSE.start)).map(|bytes| bytes.to_vec());
+                bytes.ok_or_else(|| Fault::Unreadable("AVX registers cannot be read".into()))
+            }
+            _ => Err(Fault::Unsupported(format!("{size} bytes in register {register}"))),
+        }
     }
 
     /// An x87 register; no caller's is saved.

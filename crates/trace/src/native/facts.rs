@@ -216,6 +216,9 @@ impl Memory for Blank {
     fn sse(&self, _register: usize) -> Option<[u8; 16]> {
         Some([0; 16])
     }
+    fn avx(&self, _register: usize) -> Option<[u8; 32]> {
+        Some([0; 32])
+    }
     fn x87(&self, _register: usize) -> Option<[u8; 16]> {
         Some([0; 16])
     }

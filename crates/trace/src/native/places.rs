@@ -38,7 +38,10 @@ pub(super) fn sites_of(module: &Module, policy: Policy, key: &LineKey) -> Vec<Si
 
 /// Where the breakpoints of a function go: behind its prologue, and where its inlined copies begin.
 pub(super) fn sites_in(module: &Module, policy: Policy, name: &str) -> Vec<Site> {
-    let is_it = |full: &str| full == name || full.rsplit("::").next() == Some(name);
+    let is_it = |full: &str| {
+        let bare = without_parameters(full);
+        full == name || bare == name || bare.rsplit("::").next() == Some(name)
+    };
     let lines = (policy.debugger() == Some(Debugger::Gdb)).then(|| GdbLines::new(module));
     let start = |function, pc: u64| match &lines {
         Some(lines) => body_start(module, lines, function).max(pc),
@@ -55,6 +58,22 @@ pub(super) fn sites_in(module: &Module, policy: Policy, name: &str) -> Vec<Site>
         Site { pc: start(block.function, pc), block: Some(BlockId(id as u32)) }
     });
     found.collect()
+}
+
+/// The name of a C++ function as people give it: `run` for `run(int)`. Parentheses that belong to the name stay.
+fn without_parameters(full: &str) -> &str {
+    const ANONYMOUS: &str = "(anonymous namespace)";
+    let mut from = 0;
+    while let Some(at) = full[from..].find('(').map(|n| from + n) {
+        if full[at..].starts_with(ANONYMOUS) {
+            from = at + ANONYMOUS.len();
+        } else if full[..at].ends_with("operator") && full[at..].starts_with("()") {
+            from = at + 2;
+        } else {
+            return &full[..at];
+        }
+    }
+    full
 }
 
 /// The statements of every line, as the standard has them.
@@ -120,4 +139,21 @@ pub fn places(request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, T
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_function_goes_without_its_parameters() {
+        for (full, bare) in [
+            ("run", "run"),
+            ("run(int, ns::T)", "run"),
+            ("(anonymous namespace)::run(int)", "(anonymous namespace)::run"),
+            ("Call::operator()(int) const", "Call::operator()"),
+        ] {
+            assert_eq!(without_parameters(full), bare);
+        }
+    }
 }

@@ -181,16 +181,7 @@ impl Session {
 
     /// The value of an expression in the innermost frame.
     pub fn look(&mut self, expression: &Expression) -> Answer {
-        let bias = self.inferior.bias();
-        let registers = Registers::new(self.inferior.regs());
-        let pc = self.pc();
-        let Some(function) = self.module.function_at(pc) else { return Answer::NotInScope };
-        let hidden = self.hidden;
-        let view = View::new(&self.inferior, &mut self.windows);
-        let machine = Machine { module: &self.module, bias, memory: &view };
-        let frame = Frame::innermost(registers, pc, function);
-        let scope = evaluate::scope(&self.module, pc, hidden, self.policy);
-        let found = Evaluator { machine: &machine, frame: &frame, scope: &scope }.text(&expression.0);
+        let found = self.evaluate(|evaluator| evaluator.text(&expression.0));
         match found {
             Ok(text) => Answer::Value(text),
             Err(Stray::NoSymbol) => Answer::NotInScope,
@@ -199,6 +190,24 @@ impl Session {
             Err(Stray::Fault(Fault::Unreadable(reason) | Fault::IllFormed(reason))) => Answer::Unreadable(reason),
             Err(Stray::Fault(Fault::Unsupported(reason))) => Answer::Unsupported(reason),
         }
+    }
+
+    /// The name of an expression's type in the innermost frame; none where it has none, or one that the program does not name.
+    pub fn type_name(&mut self, expression: &Expression) -> Option<String> {
+        self.evaluate(|evaluator| evaluator.type_name(&expression.0)).ok()
+    }
+
+    fn evaluate(&mut self, look: impl FnOnce(&Evaluator<'_>) -> Result<String, Stray>) -> Result<String, Stray> {
+        let bias = self.inferior.bias();
+        let registers = Registers::new(self.inferior.regs());
+        let pc = self.pc();
+        let Some(function) = self.module.function_at(pc) else { return Err(Stray::NoSymbol) };
+        let hidden = self.hidden;
+        let view = View::new(&self.inferior, &mut self.windows);
+        let machine = Machine { module: &self.module, bias, memory: &view };
+        let frame = Frame::innermost(registers, pc, function);
+        let scope = evaluate::scope(&self.module, pc, hidden, self.policy);
+        look(&Evaluator { machine: &machine, frame: &frame, scope: &scope })
     }
 
     /// How many inlined calls begin where the program stands and are not entered yet: none of the function whose line the

@@ -67,7 +67,7 @@ impl Machine<'_> {
             }
             Place::Nowhere => Err(Fault::OptimizedOut),
             _ => {
-                let (bytes, length) = self.bytes_of(frame, place)?;
+                let (bytes, length) = self.bytes_of(frame, place, content.bytes.len())?;
                 if content.bytes.len() > length {
                     return Err(Fault::IllFormed(format!("a value of {length} bytes for an object of {}", content.bytes.len())));
                 }
@@ -78,10 +78,10 @@ impl Machine<'_> {
         }
     }
 
-    /// The bytes of a place that is not memory.
-    fn bytes_of(&self, frame: &Frame, place: &Place) -> Result<(Vec<u8>, usize), Fault> {
+    /// The bytes of a place that is not memory; vector registers have as many as are wanted.
+    fn bytes_of(&self, frame: &Frame, place: &Place, wanted: usize) -> Result<(Vec<u8>, usize), Fault> {
         let bytes = match place {
-            Place::Register(register) if SSE.contains(register) => self.sse(frame, *register)?.to_vec(),
+            Place::Register(register) if SSE.contains(register) => self.vector(frame, *register, wanted)?,
             Place::Register(register) if X87.contains(register) => self.x87(*register)?.to_vec(),
             Place::Register(register) if *register >= X87.end => {
                 return Err(Fault::Unsupported(format!("register {register} is not known to this engine")));
@@ -117,7 +117,7 @@ impl Machine<'_> {
                     }
                     Some(bytes)
                 }
-                _ => Some(self.bytes_of(frame, place)?.0),
+                _ => Some(self.bytes_of(frame, place, (offset + bits).div_ceil(8) as usize)?.0),
             };
             match source {
                 Some(bytes) => copy_bits(&mut content.bytes, at, &bytes, *offset, bits),

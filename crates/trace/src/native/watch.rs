@@ -132,6 +132,7 @@ pub(crate) struct View<'v> {
     /// Whether static data was read too: where only locals are wanted it need not be.
     has_data: Cell<bool>,
     sse: OnceCell<Option<[[u8; 16]; 16]>>,
+    avx: OnceCell<Option<[[u8; 32]; 16]>>,
     x87: OnceCell<Option<[[u8; 16]; 8]>>,
 }
 
@@ -143,6 +144,7 @@ impl<'v> View<'v> {
             filled: Cell::new(false),
             has_data: Cell::new(false),
             sse: OnceCell::new(),
+            avx: OnceCell::new(),
             x87: OnceCell::new(),
         }
     }
@@ -244,6 +246,10 @@ impl Memory for View<'_> {
 
     fn sse(&self, register: usize) -> Option<[u8; 16]> {
         self.sse.get_or_init(|| self.inferior.sse().ok()).as_ref().map(|all| all[register])
+    }
+
+    fn avx(&self, register: usize) -> Option<[u8; 32]> {
+        self.avx.get_or_init(|| self.inferior.avx().ok()).as_ref().map(|all| all[register])
     }
 
     fn x87(&self, register: usize) -> Option<[u8; 16]> {

@@ -91,6 +91,14 @@ impl Evaluator<'_> {
         self.print(&part)
     }
 
+    /// The name of an expression's type, where the program names it.
+    pub fn type_name(&self, node: &Node) -> Result<String, Stray> {
+        match self.referent(self.kind(node)?) {
+            Kind::Known(ty) => Ok(self.machine.module.ty(ty).name.to_string()),
+            _ => Err(refused("its type has no name here")),
+        }
+    }
+
     fn print(&self, part: &Part) -> Result<String, Stray> {
         let module = self.machine.module;
         let Kind::Known(ty) = part.kind else {
