@@ -9,6 +9,7 @@ import _common
 options = _common.parser(__doc__)
 options.add_argument("programs", type=int, nargs="?", default=200)
 options.add_argument("log", nargs="?", default="target/hunt-clean.log")
+options.add_argument("--kind", choices=("c", "wide-c", "swarm-c"), default="c")
 args = options.parse_args()
 weave = _common.example("generate", "weave")
 gcc, clang = shutil.which("gcc-12") or "gcc", shutil.which("clang-16") or "clang"
@@ -24,7 +25,7 @@ BUILDS = {
 def judge(seed, work):
     source, program = os.path.join(work, "p.c"), os.path.join(work, "p")
     with open(source, "w") as out:
-        subprocess.run([weave, str(seed), "c"], stdout=out, check=True)
+        subprocess.run([weave, str(seed), args.kind], stdout=out, check=True)
     wanted = None
     for name, compiler in BUILDS.items():
         if name == "valgrind" and not shutil.which("valgrind"):

@@ -13,7 +13,7 @@ args = options.parse_args()
 rate = {}
 with tempfile.TemporaryDirectory() as work:
     for engine in ("native", "gdb"):
-        command = [args.trueline, "hunt", "--engine", engine, "--confirm", "none", "--cc", "gcc-12,clang-16", "--jobs", "2",
+        command = [args.trueline, "hunt", "--generator", "weave", "--engine", engine, "--confirm", "none", "--cc", "gcc-12,clang-16", "--jobs", "2",
                    "--seeds", f"1..{args.programs + 1}", "--no-report", "--json", "--db", os.path.join(work, f"{engine}.db")]
         events = _common.run(*command, capture_output=True, text=True).stdout
         t = json.loads(events.strip().splitlines()[-1])["totals"]

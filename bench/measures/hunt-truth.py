@@ -8,6 +8,8 @@ scope      the source text alone: the stop's line is outside the block that decl
 parameter  -O0 instrumentation: the variable is printed before every statement of its scope, at the end of every block and
            whenever a loop's condition is evaluated; the shown value never comes
 value      the same for a local variable
+stale      the same instrumentation: what is printed in front of the line's statement and by the next print after it, visit by
+           visit; the shown value is there on no visit (wrong when on every one, open when on some)
 backtrace  -O0 instrumentation: entry and exit of functions keep a stack, every statement prints it; the shown frame is
            never on it at that line
 self       a row of the line table (llvm-dwarfdump) puts the address on that line, binutils' addr2line in that function (of a
@@ -17,7 +19,8 @@ dwarf      llvm-dwarfdump's text of the location in force, by the rules of DWARF
            this does not tell, gdb's own words when the program comes by
 
 breakpoint gcov: the line runs at -O0 (or, for one that is hit without that, does not)
-lost       -O0 instrumentation: the variable is in scope before the line's statement, which runs
+lost       -O0 instrumentation: in front of the line's statement the variable has the value that another setting shows, or that
+           comes back, with no other value in between; for other evidence the variable is in scope before the statement, which runs
 
 The debugger is asked by `break *ADDRESS` and, up to 64 times, `frame`, `bt`, `info scope`, `info locals`, `print`; for a breakpoint by
 `break FILE:LINE` and the stops that follow. A finding that lldb alone sees is asked of lldb. --out keeps, per finding, the command, the
@@ -172,11 +175,13 @@ def declaration_of(lines, name, seen_on):
     return inner[-1] if inner else next((n for n, l in enumerate(lines, 1) if re.search(rf"\b{name}\b", l)), None)
 
 
-def judge_value(program, v, work):
+def prints(program, v, work):
+    """The statements that the -O0 program comes by in the variable's scope, in order, each with what the variable is in front of
+    it; None when that cannot be told."""
     lines = program["source"].split("\n")
     name = v["variable"]
     declared = declaration_of(lines, name, v["line"])
-    if declared is None or "{" in str(v.get("value")):
+    if declared is None or not re.fullmatch(r"-?\d+", str(v.get("value"))):
         return None
     shown = name
     if v.get("element") is not None:
@@ -184,18 +189,34 @@ def judge_value(program, v, work):
         if shown is None:
             return None
     function, start = function_of(lines, declared)
-    if function is None or not re.fullmatch(r"-?\d+", str(v.get("value"))):
+    if function is None:
         return None
     if declared == start:
         first, last = start, block_of(lines, start + 1)[1]
     else:
         first, last = declared, block_of(lines, declared)[1]
-    text = probed(lines, first, last, lambda n: f'__builtin_printf("@%ld\\n", (long){shown});')
+    text = probed(lines, first, last, lambda n: f'__builtin_printf("@{n} %ld\\n", (long){shown});')
     ran = build_and_run(program, text, work)
     if ran is None or ran.returncode:
         return None
-    values = set(re.findall(r"^@(-?\d+)$", ran.stdout, re.M))
-    return str(v["value"]) not in values if values else None
+    return [(int(line), value) for line, value in re.findall(r"^@(\d+) (-?\d+)$", ran.stdout, re.M)] or None
+
+
+def judge_value(program, v, work):
+    printed = prints(program, v, work)
+    return None if printed is None else str(v["value"]) not in {value for _, value in printed}
+
+
+def judge_stale(program, v, work):
+    printed = prints(program, v, work)
+    if printed is None:
+        return None
+    # Of each visit of the line what is printed in front of it, and by the next print: what the line leaves behind.
+    visits = [{value for _, value in printed[at:at + 2]} for at, (line, _) in enumerate(printed) if line == v["line"]]
+    has_it = [str(v["value"]) in values for values in visits]
+    if not visits or (any(has_it) and not all(has_it)):
+        return None
+    return not any(has_it)
 
 
 def judge_backtrace(program, v, work):
@@ -326,6 +347,17 @@ def judge_breakpoint(program, v, work):
 
 
 def judge_lost(program, v, work):
+    evidence = v["evidence"]
+    if evidence["because"] in ("other-setting", "returns"):
+        printed = prints(program, {**v, "value": evidence["value"]}, work)
+        if printed is None or not any(line == v["line"] for line, _ in printed):
+            return None
+        # It has the value in front of the line; where it comes back, without having been anything else in between.
+        here = [at for at, seen in enumerate(printed) if seen == (v["line"], evidence["value"])]
+        if evidence["because"] == "other-setting":
+            return bool(here)
+        after = [next((n for n in range(at, len(printed)) if printed[n][0] == evidence["back_on"]), None) for at in here]
+        return any(end is not None and {value for _, value in printed[at:end + 1]} == {evidence["value"]} for at, end in zip(here, after))
     lines = program["source"].split("\n")
     if not re.search(rf"\b{v['variable']}\b", program["source"]):
         return None
@@ -334,7 +366,7 @@ def judge_lost(program, v, work):
     # In front of the statement: of the line itself where it starts one, else of the one that it belongs to.
     while at > 0 and not lines[at - 1].rstrip().endswith((";", "{", "}")):
         at -= 1
-    lines[at] = re.sub(r"^(\s*)(.*)$", rf"\1{{ {probe} }} \2", lines[at], count=1).replace("\\\\n", "\\n")
+    lines[at] = f"{{ {probe} }} {lines[at]}"
     ran = build_and_run(program, "\n".join(lines) + "\n", work)
     if ran is None or ran.returncode:
         return None
@@ -397,14 +429,16 @@ def the_accused(kind, program, v, work):
         if kind in ("scope", "self"):
             return on_line.search(stop) and re.search(rf"^{name} = ", stop, re.M)
         if kind == "lost":
-            return "<optimized out>" in stop
+            return re.search(r"^\$\d+ = <optimized out>", stop, re.M)
+        if kind == "stale" and not on_line.search(stop):
+            return False
         return re.search(rf"(?<![\w-]){re.escape(str(v['value']))}(?!\w)", "\n".join(l for l in stop.split("\n") if not l.startswith("#")))
     if kind == "dwarf":
         return command, words, True if judge_dwarf(program, v, work) else None
     return command, words, any(shows(s) for s in stops) if stops else None
 
 
-JUDGES = {"line": judge_line, "scope": judge_scope, "parameter": judge_value, "value": judge_value, "backtrace": judge_backtrace,
+JUDGES = {"line": judge_line, "scope": judge_scope, "parameter": judge_value, "value": judge_value, "stale": judge_stale, "backtrace": judge_backtrace,
           "self": judge_self, "dwarf": judge_dwarf, "breakpoint": judge_breakpoint, "lost": judge_lost}
 wanted = args.only.split(",") if args.only else list(JUDGES)
 rows = base.execute("SELECT id, kind, document, evidence FROM findings").fetchall()

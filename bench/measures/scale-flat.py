@@ -121,7 +121,7 @@ def main():
         place = pathlib.Path(directory)
         db = place / "hunt.db"
         programs = -(-args.units // 7)
-        command = [args.trueline, "hunt", "--cc", make_stub(place), f"--opt={LEVELS}", "--seeds", f"1..{programs + 1}", "--confirm", "none",
+        command = [args.trueline, "hunt", "--generator", "weave", "--cc", make_stub(place), f"--opt={LEVELS}", "--seeds", f"1..{programs + 1}", "--confirm", "none",
                    "--no-report", "--jobs", args.jobs, "--db", db]
         if args.duration:
             command += ["--for", args.duration]

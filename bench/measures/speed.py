@@ -48,7 +48,7 @@ def reaped(command, **options):
 def hunt(trueline, work, extra, environment=None):
     compilers = ["--cc", "rustc", "--language", "rust"] if args.rust else ["--cc", args.cc]
     database = tempfile.mktemp(suffix=".db", dir=work)
-    command = [trueline, "hunt", *compilers, "--seeds", f"{args.seed}..{args.seed + args.programs}", "--jobs", "2",
+    command = [trueline, "hunt", "--generator", "weave", *compilers, "--seeds", f"{args.seed}..{args.seed + args.programs}", "--jobs", "2",
                "--no-report", "--json", "--db", database, *extra]
     output, cpu = reaped(command, env={**os.environ, **(environment or {})})
     events = [json.loads(line) for line in output.splitlines()]
@@ -86,7 +86,7 @@ def kill_at_random(trueline, work):
     random.seed(args.seed)
     database = os.path.join(work, "killed.db")
     killed = 0
-    command = [trueline, "hunt", "--cc", args.cc, "--seeds", f"{args.seed}..{args.seed + args.programs}", "--jobs", "2",
+    command = [trueline, "hunt", "--generator", "weave", "--cc", args.cc, "--seeds", f"{args.seed}..{args.seed + args.programs}", "--jobs", "2",
                "--confirm", "none", "--no-report", "--json", "--db", database]
     undisturbed = hunt(trueline, work, ["--confirm", "none"])[0]
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)

@@ -4,7 +4,7 @@
 //! A program that is no variant must do what it does at -O0, and all compilers must agree about that. A variant that no compiler's
 //! -O0 build runs as its seed is a fault of the mutation and ends the campaign.
 
-use crate::cost::{Costs, least};
+use crate::cost::{Costs, effort, least};
 use crate::plan::{Oracle, SeedBehaviour};
 use crate::program::{MutationFault, Specimen, Trouble, WorkEnd, trouble};
 use crate::run::Campaign;
@@ -265,6 +265,25 @@ impl Campaign<'_> {
         Ok((build.cost, build.command))
     }
 
+    /// The costs, with those neighbours of a unit that its program did not draw.
+    fn with_neighbours(&self, program: &Program, unit: &PlannedUnit, costs: &Costs) -> Costs {
+        let mut all = costs.clone();
+        let own = &self.plan.compilers[unit.compiler];
+        let below = self.plan.levels_of(own).into_iter().filter(|opt| effort(*opt) < effort(unit.opt)).max_by_key(|opt| effort(*opt));
+        let beside = (0..self.plan.compilers.len()).filter(|&index| index != unit.compiler).map(|index| (index, unit.opt));
+        for (index, opt) in below.map(|opt| (unit.compiler, opt)).into_iter().chain(beside) {
+            let compiler = &self.plan.compilers[index];
+            let is_wanted = compiler.language() == program.language && self.plan.levels_of(compiler).contains(&opt);
+            if is_wanted
+                && !all.knows(index, opt)
+                && let Ok(build) = self.checker.build_plain(program, compiler, opt)
+            {
+                all.add(index, opt, build.cost);
+            }
+        }
+        all
+    }
+
     /// The explosion that a build is, if it is one every time.
     pub(crate) fn explosion(&self, program: &Program, unit: &PlannedUnit, costs: &Costs, cost: BuildCost) -> Option<Fault> {
         if self.plan.oracle == Oracle::Debug {
@@ -272,6 +291,8 @@ impl Campaign<'_> {
         }
         costs.explosion(unit.compiler, unit.opt, cost)?;
         let compiler = &self.plan.compilers[unit.compiler];
+        let costs = self.with_neighbours(program, unit, costs);
+        costs.explosion(unit.compiler, unit.opt, cost)?;
         let mut smallest = cost;
         for _ in 0..COST_REPEATS {
             smallest = least(smallest, self.checker.build_plain(program, compiler, unit.opt).ok()?.cost);

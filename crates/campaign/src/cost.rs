@@ -21,13 +21,18 @@ const FLOOR_TIME: Duration = Duration::from_millis(50);
 const FLOOR_MEMORY: u64 = 48 << 20;
 
 /// The costs of a program's builds so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Costs(Vec<(usize, OptLevel, BuildCost)>);
 
 impl Costs {
     /// Remembers what a compiler took at a level.
     pub fn add(&mut self, compiler: usize, opt: OptLevel, cost: BuildCost) {
         self.0.push((compiler, opt, cost));
+    }
+
+    /// Whether it is known what a compiler takes at a level.
+    pub fn knows(&self, compiler: usize, opt: OptLevel) -> bool {
+        self.0.iter().any(|(c, o, _)| (*c, *o) == (compiler, opt))
     }
 
     /// The fault that a build of this cost is, if it is one.
@@ -54,7 +59,7 @@ pub(crate) fn least(a: BuildCost, b: BuildCost) -> BuildCost {
 }
 
 /// How much a level does, in steps.
-fn effort(opt: OptLevel) -> u32 {
+pub(crate) fn effort(opt: OptLevel) -> u32 {
     match opt {
         OptLevel::O0 => 0,
         OptLevel::Og => 1,

@@ -263,7 +263,7 @@ impl CampaignPlan {
             levels_per_program: None,
             seeds: Seeds { first: 1, end: None },
             shard: Shard::WHOLE,
-            order: SeedOrder::Steered,
+            order: SeedOrder::Counted,
             duration: None,
             jobs,
             oracle: Oracle::Both,

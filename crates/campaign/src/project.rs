@@ -2,9 +2,7 @@
 //! the store with a unit per compiler and level.
 //!
 //! An input's number is made of its content, so that a hunt goes on where it stopped whatever files were added. The project's
-//! own content is part of the source's name: a project that was changed is another one.
-//!
-//! Deliberately absent: flags, and how a run is started, which the caller says.
+//! own content is part of the source's name. Deliberately absent: flags, and how a run is started.
 
 use crate::class::{class_of, collapse};
 use crate::event::{Event, FoundEvent, Reporter, Totals};
@@ -19,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
-use trueline_check::{CheckOptions, CheckRun, Checker, Reference, Repeat};
+use trueline_check::{CheckOptions, CheckRun, Checker, Ownership, Reference, Repeat};
 use trueline_explain::{ReaderQuestion, Readers, is_confirmed, readings_of};
 use trueline_model::{CompilerId, Fault, Language, OptLevel, Origin, Program, Reading, Violation};
 use trueline_project::{BuildRequest, BuiltTree, CompilerChoice, RunCommand, build};
@@ -51,6 +49,8 @@ pub struct ProjectHunt<'a> {
     pub request: &'a (dyn Fn(OptLevel, CompilerChoice) -> BuildRequest<'a> + Sync),
     /// How a run is started, given the -O0 build.
     pub launch: &'a (dyn Fn(&ProjectInput, &BuiltTree) -> Result<Launch, String> + Sync),
+    /// Whose the files of a build are.
+    pub ownership: &'a (dyn Fn(&BuiltTree) -> Ownership + Sync),
     /// The command that checks one run again.
     pub command: &'a (dyn Fn(&ProjectInput, &Compiler, OptLevel) -> String + Sync),
 }
@@ -227,8 +227,13 @@ impl Hunt<'_, '_> {
                 self.reporter.event(&Event::Rejected { program: input.name.clone(), reason: reason.clone() });
                 return self.store.reject(key, &reason);
             }
-            Err(Trouble::Drop(reason) | Trouble::Fail(reason)) => return self.fail_all(input, compiler, units, &reason),
-            Err(Trouble::Fault(fault)) => return self.fail_all(input, compiler, units, &format!("{} at -O0", fault.kind())),
+            Err(Trouble::Drop(reason) | Trouble::Fail(reason)) => {
+                return units.iter().try_for_each(|unit| self.fail(input, compiler, unit, &reason));
+            }
+            Err(Trouble::Fault(fault)) => {
+                let reason = format!("{} at -O0", fault.kind());
+                return units.iter().try_for_each(|unit| self.fail(input, compiler, unit, &reason));
+            }
         };
         for unit in units {
             if self.stopping() {
@@ -270,7 +275,8 @@ impl Hunt<'_, '_> {
 
     fn reference(&self, input: &ProjectInput, builds: &Builds) -> Result<(Checker, Reference), Trouble> {
         let launch = (self.project.launch)(input, &builds.reference).map_err(Trouble::Fail)?;
-        let checker = Checker::new(self.options(launch)).map_err(trouble)?;
+        let ownership = (self.project.ownership)(&builds.reference);
+        let checker = Checker::new(CheckOptions { ownership, ..self.options(launch) }).map_err(trouble)?;
         let binary = input.run.program_in(&builds.reference).map_err(|e| Trouble::Fail(e.to_string()))?;
         let reference = checker.reference_pair(&binary, &input.run.args).map_err(trouble)?;
         Ok((checker, reference))
@@ -392,9 +398,5 @@ impl Hunt<'_, '_> {
         let (program, compiler, reason) = (input.name.clone(), compiler.id.clone(), reason.to_owned());
         self.reporter.event(&Event::UnitFailed { program, compiler, opt: unit.opt, reason, retry });
         Ok(())
-    }
-
-    fn fail_all(&self, input: &ProjectInput, compiler: &Compiler, units: &[PlannedUnit], reason: &str) -> Result<(), StoreError> {
-        units.iter().try_for_each(|unit| self.fail(input, compiler, unit, reason))
     }
 }

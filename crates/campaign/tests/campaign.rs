@@ -1,6 +1,7 @@
 //! Whole campaigns with real compilers and debuggers on few seeds.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -104,6 +105,40 @@ fn merged_shards_equal_the_whole_unit_for_unit() {
         merged.merge_from(&path).unwrap();
     }
     assert_eq!(comparable(&merged), comparable(&whole));
+}
+
+#[test]
+fn a_program_is_compiled_at_the_levels_it_draws_whoever_does_it_and_in_whatever_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let drawing = || {
+        let mut plan = plan(20, 28);
+        plan.levels = vec![OptLevel::Og, OptLevel::O1, OptLevel::O2, OptLevel::Os];
+        plan.levels_per_program = NonZeroUsize::new(1);
+        plan
+    };
+    let whole = hunt(&drawing(), &dir.path().join("whole.db"));
+    let units = whole.units().unwrap();
+    assert_eq!(units.len(), 8 * compilers().len(), "one level of each program and compiler");
+    let mut by_seed = std::collections::BTreeMap::<&str, BTreeSet<&str>>::new();
+    for unit in &units {
+        by_seed.entry(&unit.program).or_default().insert(&unit.opt);
+    }
+    assert!(by_seed.values().all(|levels| levels.len() == 1), "compilers are compared at the same level: {by_seed:?}");
+    assert!(by_seed.values().flatten().collect::<BTreeSet<_>>().len() > 1, "programs draw different ones: {by_seed:?}");
+    let merged = Store::open(&dir.path().join("merged.db")).unwrap();
+    for index in [2, 1] {
+        let mut part = drawing();
+        part.shard = Shard { index, count: 2 };
+        let path = dir.path().join(format!("{index}.db"));
+        drop(hunt(&part, &path));
+        merged.merge_from(&path).unwrap();
+    }
+    assert_eq!(comparable(&merged), comparable(&whole));
+    // Done once, nothing is left; with more levels the others are done as well.
+    assert_eq!(run(&drawing(), &Weave, &whole, None, &Silent, &AtomicBool::new(false)).unwrap().units, 0);
+    let mut more = drawing();
+    (more.levels_per_program, more.seeds.end) = (NonZeroUsize::new(2), Some(22));
+    assert_eq!(run(&more, &Weave, &whole, None, &Silent, &AtomicBool::new(false)).unwrap().units, 2 * compilers().len() as u64);
 }
 
 #[test]

@@ -389,13 +389,21 @@ impl Checker {
 
     /// Adds what the same code shows under other settings of the debug information.
     fn compare_settings(&self, reference: &Reference, build: &LevelBuild<'_>, run: &mut CheckRun) -> Result<(), CheckError> {
-        let Ground { user_files, launch, .. } = &*reference.ground;
-        for other in settings::build_others(build, &mut run.compile_cpu) {
+        let Ground { user_files, launch, debug: ground_debug, binary: ground_binary, .. } = &*reference.ground;
+        let others = settings::build_others(build, &mut run.compile_cpu);
+        if others.is_empty() {
+            return Ok(());
+        }
+        // The reference keeps its values once, not line by line.
+        let mut by_line = Digest::new(Role::Optimized);
+        let request = self.request(ground_debug, ground_binary, user_files, launch);
+        run.trace_cpu += self.engine.trace(&request, &mut by_line)?.cpu;
+        for other in others {
             let debug = Module::load(&other.binary, Wanted::new(user_files), &self.options.search)?;
             let mut digest = Digest::new(Role::Optimized);
             let summary = self.engine.trace(&self.request(&debug, &other.binary, user_files, launch), &mut digest)?;
             run.trace_cpu += summary.cpu;
-            for lost in settings::lost(&run.debug, &reference.digest, &digest, &other.flag) {
+            for lost in settings::lost(&run.debug, &by_line, &digest, &other.flag) {
                 if !run.violations.iter().any(|v| v.same_as(&lost)) {
                     run.violations.push(lost);
                 }

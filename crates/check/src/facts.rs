@@ -132,7 +132,11 @@ pub(crate) fn of_optimized(module: &Module) -> OptimizedFacts {
         facts.codeless.extend(left_out.filter(|key| !own.contains(key)));
     }
     for &var in module.units.iter().flat_map(|u| &u.globals) {
-        note_home(module, &mut facts.homes, static_key(module, var), var);
+        let key = static_key(module, var);
+        note_home(module, &mut facts.homes, key.clone(), var);
+        if !facts.blocks.contains_key(&key) {
+            facts.file_scope.insert(key);
+        }
     }
     for number in module.rows_by_address() {
         let row = &module.rows[number];

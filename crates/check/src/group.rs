@@ -180,6 +180,8 @@ pub fn cause_of(v: &Violation, module: &Module, by: GroupBy) -> Cause {
             let named = breach.intruder.as_ref().and_then(|name| at(name));
             named.or_else(|| at(&v.function)).unwrap_or_else(function)
         }
+        // A static variable is no function's: it is seen in one, and that has the block.
+        Breach::Scope(breach) if breach.owner.is_empty() => Cause::Block { function: Arc::clone(&v.function) },
         Breach::Scope(breach) => at(&breach.owner).unwrap_or_else(|| Cause::Block { function: Arc::clone(&breach.owner) }),
         Breach::SelfContradiction(Contradiction::Frame { .. }) => at(&v.function).unwrap_or_else(function),
         Breach::SelfContradiction(Contradiction::Block { .. }) => Cause::Block { function: Arc::clone(&v.function) },
@@ -246,6 +248,15 @@ mod tests {
         let shapes: Vec<String> = group(&all, &module, GroupBy::Shape).iter().map(|g| g.cause.to_string()).collect();
         let begin = "where the addresses of an inlined call begin";
         assert_eq!(shapes, ["value in the location of a variable", &format!("backtrace {begin}"), &format!("scope {begin}")]);
+    }
+
+    #[test]
+    fn a_static_variable_out_of_its_block_is_told_by_the_function_that_shows_it() {
+        let shown = violation(
+            r#"{"invariant":"scope","file":"a.c","line":3,"function":"main","frames":["main"],"pc":1,"variable":"kept","owner":"","declared":2}"#,
+        );
+        let groups = group(&[shown], &module(), GroupBy::Cause);
+        assert_eq!(groups[0].cause.to_string(), "blocks of `main`");
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Ownership {
     pub user: Vec<String>,
     /// These are not.
     pub system: Vec<String>,
+    /// These are not unless they are named as the user's: headers that the build itself calls the system's.
+    pub library: Vec<String>,
 }
 
 impl Ownership {
@@ -38,7 +40,7 @@ impl Ownership {
         if !is_source(path) || is_languages_own(file) || is_one_of(&self.system) {
             return false;
         }
-        is_one_of(&self.user) || !SYSTEM.iter().any(|p| matches(p, path))
+        is_one_of(&self.user) || !is_one_of(&self.library) && !SYSTEM.iter().any(|p| matches(p, path))
     }
 
     /// The base names of the user's files in which a build declares functions, sorted.
@@ -81,10 +83,12 @@ mod tests {
 
     #[test]
     fn patterns_overrule_what_is_usual() {
-        let chosen = Ownership { user: vec!["/usr/include/fmt/*".into()], system: vec!["*/vendor/*".into()] };
+        let chosen =
+            Ownership { user: vec!["/usr/include/fmt/*".into()], system: vec!["*/vendor/*".into()], library: vec!["/opt/*".into()] };
         let is_users = |path| chosen.is_users(&FileName::new(path));
         assert!(is_users("/usr/include/fmt/format.h"));
-        assert!(!is_users("/usr/include/stdio.h"));
+        assert!(!is_users("/usr/include/stdio.h") && !is_users("/opt/json/json.hpp"));
+        assert!(Ownership { user: vec!["/opt/json/*".into()], ..chosen.clone() }.is_users(&FileName::new("/opt/json/json.hpp")));
         assert!(!is_users("/home/ann/vendor/lz4.c"));
     }
 }

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 use trueline_check::{CheckError, CheckOptions, CheckRun, Checker};
+use trueline_model::Invariant;
+use trueline_oracle::Remembered;
 use trueline_toolchain::{Job, Limits, Scratch, find_compiler};
 
 struct Workshop {
@@ -34,7 +36,8 @@ impl Workshop {
 
     fn check(&self, reference: &[&str], optimized: &[&str]) -> Result<CheckRun, CheckError> {
         let (reference, optimized) = (self.build(reference, "reference"), self.build(optimized, "optimized"));
-        Checker::new(CheckOptions::default()).unwrap().check_pair(&reference, &optimized, &[])
+        let options = CheckOptions { remembered: Remembered::All, ..CheckOptions::default() };
+        Checker::new(options).unwrap().check_pair(&reference, &optimized, &[])
     }
 }
 
@@ -186,5 +189,42 @@ fn a_functions_own_lines_of_another_file_are_not_held_against_its_frame() {
         let against: Vec<_> = run.violations.iter().filter(|v| v.invariant() == trueline_model::Invariant::SelfContradiction).collect();
         assert!(against.is_empty(), "{cc}: {against:#?}");
         assert!(run.optimized_steps > 0, "{cc}: nothing was looked at");
+    }
+}
+
+/// An inline function whose only code at -O0 is in another unit than the one that it is inlined into.
+const HEADER: &str = "\
+extern volatile int sink;
+inline int twice(int n) {
+  sink = n;
+  int m = n + n;
+  sink = m;
+  return m;
+}
+";
+const USER: &str = "\
+#include \"twice.h\"
+static int kept = 3;
+int main(void) {
+  kept += twice(kept);
+  return kept - 9;
+}
+";
+const KEEPER: &str = "\
+#include \"twice.h\"
+volatile int sink;
+extern int twice(int n);
+";
+
+#[test]
+fn globals_of_the_unit_that_a_headers_function_was_inlined_into_are_in_scope() {
+    for cc in ["gcc-12", "clang-16"] {
+        let Some(shop) = Workshop::new(cc, &[("twice.h", HEADER), ("user.c", USER), ("keeper.c", KEEPER)]) else { continue };
+        let run = shop.check(&["-g", "-O0", "user.c", "keeper.c"], &["-g", "-O2", "user.c", "keeper.c"]).unwrap();
+        // That gcc gives two lines of `twice` to main is true.
+        let scopes: Vec<_> = run.violations.iter().filter(|v| v.invariant() == Invariant::Scope).collect();
+        assert!(scopes.is_empty(), "{cc}: {scopes:?}");
+        let mut dropped = run.dropped.iter().filter(|d| d.violation.variable().is_some_and(|name| &**name == "kept"));
+        assert!(dropped.any(|d| d.rule == "file-scope"), "{cc}: {:?}", run.dropped);
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_dwarf::Search;
 use trueline_machine::inferior::Follow;
-use trueline_model::{EngineKind, Language, OptLevel, Origin, Policy, Program};
+use trueline_model::{Debugger, EngineKind, Language, OptLevel, Origin, Policy, Program};
 use trueline_toolchain::{Compiler, Launch, Limits, Permission, find_compiler, quote};
 use trueline_trace::{Focus, Landmark, Threads};
 
@@ -214,7 +214,9 @@ impl FocusFlags {
     /// What is looked at; only the native engine has the choice, in gdb's and the standard's reading.
     pub fn focus(&self, tracing: &TraceFlags) -> anyhow::Result<Focus> {
         let focus = Focus { functions: self.functions.clone(), files: self.files.clone(), after: self.after.clone() };
-        if focus != Focus::default() && (tracing.engine != EngineKind::Native || tracing.policy == Some(Policy::Lldb)) {
+        if focus != Focus::default()
+            && (tracing.engine != EngineKind::Native || tracing.policy.is_some_and(|p| p.debugger() == Some(Debugger::Lldb)))
+        {
             bail!("--functions, --files and --after need the native engine with the policy gdb or standard");
         }
         Ok(focus)

@@ -138,3 +138,34 @@ fn a_finding_of_a_project_leads_to_its_unit_and_pass() {
     assert!(finding["links"].as_u64() <= Some(4) && finding["pass"]["evidence"].is_string(), "{document}");
     assert_eq!(finding["mixing"], "replay", "{document}");
 }
+
+/// What a build calls the system's is not the user's, unless he says so.
+#[test]
+fn headers_that_the_build_takes_from_a_system_directory_are_not_judged() {
+    let dir = project();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::create_dir(at("vendor")).unwrap();
+    // All of fold.c becomes a header of somebody else's.
+    std::fs::write(at("vendor/fold_body.h"), FOLD).unwrap();
+    std::fs::write(at("src/fold.c"), "#include <fold_body.h>\n").unwrap();
+    std::fs::write(at("Makefile"), MAKEFILE.replace("-c -o", "-isystem vendor -Isrc -c -o")).unwrap();
+    let flags = ["--run", "./prog", "--cc", "gcc-12", "--opt=-Og", "--invariant", "parameter"];
+    let output = check(dir.path(), &flags);
+    assert!(output.status.code() == Some(0) && said(&output).contains("0 violations"), "{}", said(&output));
+    let output = check(dir.path(), &[&flags[..], &["--user", "*/vendor/*"]].concat());
+    assert!(output.status.code() == Some(1) && said(&output).contains("fold_body.h:6"), "{}", said(&output));
+}
+
+/// One file has no other file to read, and says so.
+#[test]
+fn a_run_that_reads_a_file_is_told_as_the_reason_why_there_is_no_draft() {
+    let dir = project();
+    std::fs::write(dir.path().join("src/main.c"), MAIN.replace("\"w\"", "\"r\"")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trueline"));
+    command.args(["triage", "--project"]).arg(dir.path()).arg("--out").arg(dir.path().join("drafts"));
+    command.args(["--run", "./prog Makefile", "--cc", "gcc-12", "--opt=-Og", "--only", "parameter", "--line", "7", "--no-readers"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let text = said(&output);
+    assert!(text.contains("src/fold.c") && text.contains("the run reads Makefile, which is no part of the one file"), "{text}");
+}

@@ -44,7 +44,8 @@ impl TestPlace {
 
     fn hunt(&self, cc: &Path, db: &Path, seeds: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueline"));
-        command.args(["hunt", "--json", "--opt=-O1,-O2", "--confirm", "none", "--no-report", "--jobs", "1", "--seeds", seeds, "--cc"]);
+        command.args(["hunt", "--json", "--generator", "weave", "--opt=-O1,-O2", "--confirm", "none", "--no-report", "--jobs", "1"]);
+        command.args(["--seeds", seeds, "--cc"]);
         command.arg(cc).arg("--db").arg(db);
         command
     }

@@ -12,7 +12,8 @@ fn trueline() -> Command {
 fn hunt(db: &Path, seeds: &str) -> Command {
     let mut command = trueline();
     command
-        .args(["hunt", "--cc", "gcc", "--opt=-O1,-O2", "--confirm", "none", "--no-report", "--jobs", "2", "--seeds", seeds, "--db"])
+        .args(["hunt", "--cc", "gcc", "--generator", "weave", "--opt=-O1,-O2", "--confirm", "none", "--no-report", "--jobs", "2"])
+        .args(["--seeds", seeds, "--db"])
         .arg(db);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
@@ -92,7 +93,8 @@ fn variants_are_hunted_and_their_findings_know_the_insertions_they_need() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("a.db");
     let output = trueline()
-        .args(["hunt", "--cc", "gcc", "--opt=-O2", "--seeds", "3..5", "--mutate", "2", "--jobs", "1", "--confirm", "none", "--db"])
+        .args(["hunt", "--cc", "gcc", "--generator", "weave", "--opt=-O2", "--seeds", "3..5", "--mutate", "2", "--jobs", "1"])
+        .args(["--confirm", "none", "--db"])
         .arg(&db)
         .output()
         .unwrap();
@@ -121,8 +123,13 @@ fn a_class_seen_often_enough_is_counted_and_the_first_of_each_is_explained() {
     let dir = tempfile::tempdir().unwrap();
     let db = dir.path().join("a.db");
     let flags = ["--most-of-class", "2", "--explain", "--explain-share", "60", "--seeds", "1..6", "--jobs", "1", "--confirm", "none"];
-    let output =
-        trueline().args(["hunt", "--cc", "gcc", "--opt=-O1,-O2", "--no-report"]).args(flags).arg("--db").arg(&db).output().unwrap();
+    let output = trueline()
+        .args(["hunt", "--cc", "gcc", "--generator", "weave", "--opt=-O1,-O2", "--no-report"])
+        .args(flags)
+        .arg("--db")
+        .arg(&db)
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let store = Store::open_existing(&db).unwrap();
     let (counts, causes) = (store.counts().unwrap(), store.causes().unwrap());

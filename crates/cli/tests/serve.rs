@@ -87,6 +87,8 @@ fn a_running_campaign_is_followed_in_a_browser() {
     let hunt = trueline()
         .args([
             "hunt",
+            "--generator",
+            "weave",
             "--cc",
             "gcc,clang-16",
             "--opt=-Og,-O2",

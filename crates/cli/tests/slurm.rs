@@ -124,6 +124,8 @@ fn hunt(cluster: &Cluster, db: &Path, more: &[&str]) -> Command {
     let mut command = cluster.command(env!("CARGO_BIN_EXE_trueline"));
     command.args([
         "hunt",
+        "--generator",
+        "weave",
         "--cc",
         "gcc",
         "--opt=-O2",

@@ -34,7 +34,7 @@ fn follow(project: &str, flags: &str, invariant: &str) {
     assert!(output.status.success(), "{next}: {}", said(&output));
     let drafts: Vec<PathBuf> = std::fs::read_dir(scratch.path().join("drafts")).unwrap().map(|e| e.unwrap().path()).collect();
     let [draft] = drafts.as_slice() else { panic!("{drafts:?}: {}", said(&output)) };
-    let extension = if project == "c" { "c" } else { "cpp" };
+    let extension = if project == "rust" { "rs" } else { project };
     let reduced = std::fs::read_to_string(draft.join(format!("reduced.{extension}"))).unwrap();
     let lines = reduced.lines().filter(|l| !l.trim().is_empty()).count();
     assert!(lines <= 40, "{lines} lines: {reduced}");
@@ -52,4 +52,9 @@ fn a_finding_of_the_c_project_becomes_a_draft() {
 #[test]
 fn a_finding_of_the_cpp_project_becomes_a_draft() {
     follow("cpp", "--run ./prog --cc g++-12 --opt=-O2", "value");
+}
+
+#[test]
+fn a_finding_of_the_rust_crate_becomes_a_draft() {
+    follow("rust", "--run ./target/debug/tank --cc rustc --opt=-O2", "breakpoint");
 }

@@ -55,7 +55,10 @@ impl Place {
     fn hunt(&self, compilers: &[&Path], flags: &[&str]) -> Output {
         let names: Vec<String> = compilers.iter().map(|c| c.display().to_string()).collect();
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueline"));
-        command.args(["hunt", "--opt=-O1,-O2", "--no-report", "--jobs", "1", "--cc", &names.join(",")]).args(flags);
+        command.args(["hunt", "--no-report", "--jobs", "1", "--cc", &names.join(",")]).args(flags);
+        if !flags.iter().any(|flag| flag.starts_with("--opt")) {
+            command.arg("--opt=-O1,-O2");
+        }
         command.arg("--generator").arg(format!("corpus:{}", self.path("corpus").display())).arg("--db").arg(self.path("a.db"));
         command.output().unwrap()
     }
@@ -193,4 +196,20 @@ fn a_level_that_takes_much_memory_is_an_explosion_where_others_do_not() {
     let Fault::Explosion { resource, used, neighbour } = &found[0].finding.fault else { panic!("{found:?}") };
     assert_eq!((*resource, found[0].finding.opt), (Resource::Memory, OptLevel::O2));
     assert!(*used >= 1 << 20 && *used >= 20 * neighbour, "{used} KiB, {neighbour} KiB");
+}
+
+#[test]
+fn levels_that_a_program_did_not_draw_are_still_its_neighbours() {
+    let heavy = "python3 -c 'x = b\"x\" * (1200 << 20)'";
+    let drawn = ["--opt=-O2,-O1", "--levels-per-program", "1", "--oracle", "wrong-code", "--mutate", "0"];
+    let place = Place::new();
+    let cc = place.compiler("*\" -O2 \"*", heavy);
+    let (found, done) = place.found(&[&cc], &drawn);
+    assert_eq!((found.len(), done), (1, 1), "the program draws -O2: {found:?}");
+    assert_eq!(found[0].finding.opt, OptLevel::O2);
+    // Where the level below takes as much, that one is to be reported: by a program that draws it.
+    let place = Place::new();
+    let cc = place.compiler("*\" -O\"[12]\" \"*", heavy);
+    let (found, done) = place.found(&[&cc], &drawn);
+    assert_eq!((found.len(), done), (0, 1), "{found:?}");
 }

@@ -11,7 +11,7 @@ use crate::judge::{Looking, Sought, functions_of, shown};
 use crate::project_functions::Functions;
 use parking_lot::Mutex;
 use trueline_check::{CheckOptions, Checker, Reference, Repeat};
-use trueline_model::{EngineKind, Fault, Policy, Violation};
+use trueline_model::{Debugger, EngineKind, Fault, Violation};
 use trueline_project::{Mixed, Mixing, MixtureMaker, ObjectPath, Rest, find_guilty, merge};
 use trueline_toolchain::Compiler;
 use trueline_trace::Focus;
@@ -76,7 +76,7 @@ impl ProjectExplainer<'_> {
     fn question(&self, violation: &Violation) -> Result<AskedFinding, ExplainError> {
         let whole = CheckOptions { invariants: vec![violation.invariant()], repeat: Repeat::Once, ..self.options.clone() };
         let function = glob::Pattern::new(&glob::Pattern::escape(&violation.function)).ok();
-        let may_focus = whole.engine == EngineKind::Native && whole.policy != Policy::Lldb;
+        let may_focus = whole.engine == EngineKind::Native && whole.policy.debugger() != Some(Debugger::Lldb);
         if let Some(function) = function.filter(|_| may_focus) {
             let focus = Focus { functions: vec![function], ..whole.focus.clone() };
             // A run without a stop in that function at -O0 is an error here, and no reason to give up.
@@ -108,7 +108,15 @@ impl ProjectExplainer<'_> {
                 Err(_) => {}
             }
         }
+        reasons.extend(self.input().map(|file| format!("the run reads {file}, which is no part of the one file")));
         Err(reasons.join("; "))
+    }
+
+    /// A file that the run reads, as far as its arguments and its standard input tell.
+    fn input(&self) -> Option<String> {
+        let root = self.mixer.reference().root();
+        let named = self.mixer.run().args.iter().find(|word| root.join(word).is_file()).cloned();
+        named.or_else(|| Some(self.options.launch.stdin.as_ref()?.display().to_string()))
     }
 
     fn try_as_one(

@@ -60,9 +60,13 @@ impl Readers {
             Some(Debugger::Gdb) => options.engine.policy(),
             _ => Policy::Gdb,
         };
+        let lldb = match options.engine.debugger() {
+            Some(Debugger::Lldb) => options.engine.policy(),
+            _ => Policy::Lldb,
+        };
         let all = [
             (EngineKind::Native, gdb),
-            (EngineKind::Native, Policy::Lldb),
+            (EngineKind::Native, lldb),
             (EngineKind::Native, Policy::Standard),
             (EngineKind::Gdb, Policy::Gdb),
             (EngineKind::Lldb, Policy::Lldb),
@@ -224,6 +228,6 @@ mod tests {
         let unknown = EngineKind::Numbered(Debugger::Gdb, 17);
         assert!(!has(unknown, Policy::Gdb16) && !has(unknown, Policy::Gdb) && has(unknown, Policy::Lldb));
         let lldb = EngineKind::Numbered(Debugger::Lldb, 22);
-        assert!(has(lldb, Policy::Lldb) && has(lldb, Policy::Gdb));
+        assert!(has(lldb, Policy::Lldb22) && !has(lldb, Policy::Lldb) && has(lldb, Policy::Gdb));
     }
 }

@@ -1,9 +1,9 @@
 //! Prints the program of a seed: `cargo run -p trueline-generate --example weave -- SEED [c|rust]`, of the
-//! wide generator with `wide-c`, `wide-c++` or `wide-rust`. With a second number, writes the programs of
-//! that many seeds into a directory: `SEED rust COUNT DIR`.
+//! wide generator with `wide-c`, `wide-c++` or `wide-rust`, of the swarm with `swarm-c` and so on. With a second
+//! number, writes the programs of that many seeds into a directory: `SEED rust COUNT DIR`.
 
 use std::path::Path;
-use trueline_generate::{weave, weave_wide};
+use trueline_generate::{weave, weave_swarm, weave_wide};
 use trueline_model::Language;
 
 fn main() -> std::io::Result<()> {
@@ -15,6 +15,9 @@ fn main() -> std::io::Result<()> {
         "wide-c" => (weave_wide(seed, Language::C).source, "c"),
         "wide-c++" => (weave_wide(seed, Language::Cpp).source, "cpp"),
         "wide-rust" => (weave_wide(seed, Language::Rust).source, "rs"),
+        "swarm-c" => (weave_swarm(seed, Language::C).source, "c"),
+        "swarm-c++" => (weave_swarm(seed, Language::Cpp).source, "cpp"),
+        "swarm-rust" => (weave_swarm(seed, Language::Rust).source, "rs"),
         _ => (weave(seed, Language::C).source, "c"),
     };
     match (args.get(2).and_then(|a| a.parse::<u64>().ok()), args.get(3)) {

@@ -1,6 +1,6 @@
 //! weave against real compilers: both back ends mean the same, and nothing is undefined.
 
-use trueline_generate::{weave, weave_wide};
+use trueline_generate::{weave, weave_swarm, weave_wide};
 use trueline_model::{Language, OptLevel, Program};
 use trueline_toolchain::{CompileRequest, Compiler, Exit, Job, Limits, Scratch, find_compiler};
 
@@ -62,5 +62,30 @@ fn wide_rust_prints_the_same_with_checked_arithmetic_and_optimized() {
         let wide = |opt, flags: &[&str]| output_of(&rustc, &weave_wide(seed, Language::Rust), opt, flags);
         let checked = wide(OptLevel::O0, &["-Coverflow-checks=on", "-Cdebug-assertions=on"]);
         assert_eq!(checked, wide(OptLevel::O3, &[]), "seed {seed}");
+    }
+}
+
+#[test]
+fn swarm_c_and_cxx_are_clean_under_the_sanitizers_and_print_the_same_at_every_level() {
+    let flags = ["-fsanitize=undefined,address", "-fno-sanitize-recover=all"];
+    for (name, language) in [("gcc", Language::C), ("g++", Language::Cpp)] {
+        let Ok(compiler) = find_compiler(name) else { return println!("skipped: {name} is not installed") };
+        for seed in 9400..9408 {
+            let swarm = |opt, flags: &[&str]| output_of(&compiler, &weave_swarm(seed, language), opt, flags);
+            let sanitized = swarm(OptLevel::O1, &flags);
+            for opt in [OptLevel::O0, OptLevel::O3] {
+                assert_eq!(sanitized, swarm(opt, &[]), "{language} seed {seed} {opt:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn swarm_rust_prints_the_same_with_checked_arithmetic_and_optimized() {
+    let Ok(rustc) = find_compiler("rustc") else { return println!("skipped: rustc is not installed") };
+    for seed in 9500..9506 {
+        let swarm = |opt, flags: &[&str]| output_of(&rustc, &weave_swarm(seed, Language::Rust), opt, flags);
+        let checked = swarm(OptLevel::O0, &["-Coverflow-checks=on", "-Cdebug-assertions=on"]);
+        assert_eq!(checked, swarm(OptLevel::O3, &[]), "seed {seed}");
     }
 }

@@ -47,14 +47,6 @@ impl Fingerprint {
         let product = u128::from(self.0 ^ word) * 0xd6e8_feb8_6659_fd93;
         self.0 = (product as u64 ^ (product >> 64) as u64).rotate_left(23);
     }
-
-    /// Takes in bytes and their number.
-    pub fn bytes(&mut self, bytes: &[u8]) {
-        let chunks = bytes.chunks_exact(8);
-        let rest = chunks.remainder().iter().fold(bytes.len() as u64, |word, byte| word << 8 | u64::from(*byte));
-        chunks.for_each(|chunk| self.word(u64::from_le_bytes(chunk.try_into().expect("eight bytes"))));
-        self.word(rest);
-    }
 }
 
 /// Remembers the addresses seen last, each in a place of its own: neighbours mostly share few.
@@ -96,18 +88,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn names_are_told_apart_by_length_and_by_every_byte() {
-        let of = |name: &str| {
-            let mut print = Fingerprint::default();
-            print.bytes(name.as_bytes());
-            print.0
-        };
-        let names = ["", "a", "b", "a\0", "for.body", "for.body1", "for.body2", "for.bodx1", "for.cond.cleanup", "for.cond.cleanuq"];
-        let distinct: std::collections::HashSet<_> = names.iter().map(|name| of(name)).collect();
-        assert_eq!(distinct.len(), names.len());
     }
 
     #[test]

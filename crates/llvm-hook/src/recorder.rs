@@ -355,10 +355,18 @@ impl Recorder {
         if manipulates {
             self.running.last_mut().expect("a pass runs").manipulated = true;
         }
-        // Where a value died is where its variable was lost.
-        let tells = kind == EventKind::Remove || kind == EventKind::Death && self.writer.variables.is_some();
+        let tells = kind == EventKind::Remove || kind == EventKind::Death && self.death_tells(inst);
         let stack = if manipulates || tells { self.stack(frame) } else { 0 };
         self.emit(&Record::Event { kind, inst, other, stack });
+    }
+
+    /// Whether the place where an instruction dies is asked for: that of a call or a store, which may describe a variable or be
+    /// what a line does. Of others, the place where their descriptions are taken away is told when that happens.
+    fn death_tells(&self, inst: u64) -> bool {
+        const STORE: u32 = 28;
+        const CALL: u32 = 45;
+        // SAFETY: an instruction that is about to be destroyed is still one.
+        self.writer.variables.is_some() && matches!(unsafe { (self.api.opcode)(inst as Ref) }, STORE | CALL)
     }
 
     fn stack(&mut self, frame: &Frame) -> u32 {

@@ -22,7 +22,7 @@ mod smt;
 
 pub use known::Pinned;
 pub use logic::{Extreme, Sign};
-pub use shape::TermShape;
+pub use shape::{Reader, TermShape};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum TermNode {
@@ -294,6 +294,18 @@ impl Terms {
     pub fn float(&mut self, op: Float, width: u32, args: &[Term]) -> Term {
         let name = format!("{}_{}_{}", op.name(), args.iter().map(|a| self.width(*a).to_string()).collect::<Vec<_>>().join("_"), width);
         let mut args = args.to_vec();
+        // A number and itself is twice the number, bit by bit, whatever it is.
+        if op == Float::Add && args.len() == 2 && args[0] == args[1] {
+            let two = match width {
+                32 => Some(u128::from(2f32.to_bits())),
+                64 => Some(u128::from(2f64.to_bits())),
+                _ => None,
+            };
+            if let Some(two) = two.filter(|_| self.width(args[0]) == width) {
+                args[1] = self.constant(width, two);
+                return self.float(Float::Mul, width, &args);
+            }
+        }
         let sorted = args.is_sorted();
         if matches!(op, Float::Add | Float::Mul | Float::Eq | Float::Unordered) {
             args.sort_unstable();

@@ -143,3 +143,46 @@ fn an_equation_pins_an_index_down() {
     let never = [terms.bin(Bin::Eq, scaled, odd)].into();
     assert!(terms.pinned(&never).is_empty());
 }
+
+#[test]
+fn bits_across_a_seam_are_those_of_both_sides() {
+    let (high, low) = (0x9cu128, 0x00ab_5f71u128);
+    let mut terms = Terms::default();
+    let (a, b) = (terms.var(8, "a"), terms.var(24, "b"));
+    let whole = terms.concat(a, b);
+    let number = high << 24 | low;
+    let signed = number | 0xffff_ffff_0000_0000;
+    // What was widened with zeroes is not negative, so that widening it once more with its sign adds zeroes too.
+    let byte = terms.zext(a, 32);
+    let cases = [
+        (terms.zext(whole, 64), number),
+        (terms.sext(whole, 64), signed),
+        (terms.zext(byte, 64), high),
+        (terms.sext(byte, 64), high),
+        (terms.zext(whole, 40), number),
+    ];
+    let pinned: Pinned = [(a, terms.constant(8, high)), (b, terms.constant(24, low))].into();
+    for (term, value) in cases {
+        let full = terms.width(term);
+        for from in 0..full {
+            for width in 1..=full - from {
+                let part = terms.extract(term, from, width);
+                let known = terms.replace(part, &pinned, &mut std::collections::HashMap::default());
+                let expected = value >> from & ((1u128 << width) - 1);
+                assert_eq!(terms.value(known), Some(expected), "{width} bits from {from} of {value:#x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sum_with_itself_is_twice_the_number_in_every_float() {
+    for bits in [0u64, 1 << 63, 1, 0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0001, 0xfff8_0000_0000_0123, 0x7fef_ffff_ffff_ffff, 0x000f_ffff_ffff_ffff] {
+        let x = std::hint::black_box(f64::from_bits(bits));
+        assert_eq!((x + x).to_bits(), (x * std::hint::black_box(2.0)).to_bits(), "{bits:#x}");
+    }
+    let mut terms = Terms::default();
+    let (x, two) = (terms.var(64, "x"), terms.constant(64, u128::from(2f64.to_bits())));
+    let sum = terms.float(trueline_machine::algebra::Float::Add, 64, &[x, x]);
+    assert_eq!(sum, terms.float(trueline_machine::algebra::Float::Mul, 64, &[x, two]));
+}

@@ -80,6 +80,7 @@ impl EngineKind {
     pub fn policy(self) -> Policy {
         match self {
             Self::Native | Self::Gdb => Policy::Gdb,
+            Self::Numbered(Debugger::Lldb, 21..) => Policy::Lldb22,
             Self::Lldb | Self::Numbered(Debugger::Lldb, _) => Policy::Lldb,
             Self::Numbered(Debugger::Gdb, 18..) => Policy::Gdb18,
             Self::Numbered(Debugger::Gdb, 16..) => Policy::Gdb16,
@@ -121,7 +122,7 @@ impl FromStr for EngineKind {
 pub enum Policy {
     /// gdb 13: the last is_stmt row at an address.
     Gdb,
-    /// lldb 16 and later: the last row at an address, whatever its flag.
+    /// lldb 16 and 19: the last row at an address, whatever its flag.
     Lldb,
     /// The DWARF standard read literally: every is_stmt row.
     Standard,
@@ -131,6 +132,9 @@ pub enum Policy {
     /// gdb 18: as gdb 16, but empty ranges of inlined calls hold a byte.
     #[serde(rename = "gdb-18")]
     Gdb18,
+    /// lldb 22: as lldb 16, but an inlined call that it has run to is shown from inside.
+    #[serde(rename = "lldb-22")]
+    Lldb22,
 }
 
 impl Policy {
@@ -138,7 +142,7 @@ impl Policy {
     pub fn debugger(self) -> Option<Debugger> {
         match self {
             Self::Gdb | Self::Gdb16 | Self::Gdb18 => Some(Debugger::Gdb),
-            Self::Lldb => Some(Debugger::Lldb),
+            Self::Lldb | Self::Lldb22 => Some(Debugger::Lldb),
             Self::Standard => None,
         }
     }
@@ -152,6 +156,7 @@ impl fmt::Display for Policy {
             Self::Standard => "standard",
             Self::Gdb16 => "gdb-16",
             Self::Gdb18 => "gdb-18",
+            Self::Lldb22 => "lldb-22",
         })
     }
 }
@@ -166,7 +171,7 @@ impl FromStr for Policy {
             "standard" => Ok(Self::Standard),
             _ => match text.parse::<EngineKind>() {
                 Ok(engine @ EngineKind::Numbered(..)) if engine.is_predicted() => Ok(engine.policy()),
-                _ => Err(format!("unknown policy `{text}`; use standard, gdb (13), gdb-16, gdb-18, or lldb (16, 19, 22)")),
+                _ => Err(format!("unknown policy `{text}`; use standard, gdb (13), gdb-16, gdb-18, lldb (16, 19), or lldb-22")),
             },
         }
     }
@@ -225,13 +230,19 @@ mod tests {
 
     #[test]
     fn a_policy_is_named_by_a_release_that_it_was_held_against_and_by_no_other() {
-        for (name, policy) in [("gdb-13", Policy::Gdb), ("gdb-16", Policy::Gdb16), ("gdb-18", Policy::Gdb18), ("lldb-22", Policy::Lldb)] {
+        for (name, policy) in [
+            ("gdb-13", Policy::Gdb),
+            ("gdb-16", Policy::Gdb16),
+            ("gdb-18", Policy::Gdb18),
+            ("lldb-19", Policy::Lldb),
+            ("lldb-22", Policy::Lldb22),
+        ] {
             assert_eq!(name.parse::<Policy>(), Ok(policy));
         }
         for name in ["gdb-17", "lldb-23", "native", "gdb-"] {
             assert!(name.parse::<Policy>().is_err(), "{name}");
         }
-        for policy in [Policy::Gdb, Policy::Lldb, Policy::Standard, Policy::Gdb16, Policy::Gdb18] {
+        for policy in [Policy::Gdb, Policy::Lldb, Policy::Standard, Policy::Gdb16, Policy::Gdb18, Policy::Lldb22] {
             assert_eq!(serde_json::to_string(&policy).unwrap(), format!("\"{policy}\""));
             assert_eq!(policy.to_string().parse::<Policy>(), Ok(policy));
         }

@@ -166,6 +166,7 @@ pub struct Digest {
     stacks: HashMap<Stack, ()>,
     bases: HashMap<FileName, FileName>,
     last_frames: Option<(Arc<[Frame]>, Stack)>,
+    recent: Recent,
     values: usize,
     familiar: Familiar,
 }
@@ -189,6 +190,7 @@ impl Digest {
             stacks: HashMap::new(),
             bases: HashMap::new(),
             last_frames: None,
+            recent: Recent::default(),
             values: 0,
             familiar: Familiar::default(),
         }
@@ -307,7 +309,8 @@ impl Digest {
                 Observation::Value(text) => {
                     digest.ever_available = true;
                     if !digest.holds_pointer {
-                        let added = remember(digest, text, stop, &self.stops, self.role, self.values);
+                        let before = digest.last.take();
+                        let added = remember(digest, before.as_ref(), text, stop, &self.stops, self.role, self.values);
                         self.values += added;
                         self.news = self.news.max(if added > 0 { News::Values } else { News::Nothing });
                     }
@@ -334,6 +337,30 @@ impl Digest {
             self.news = self.news.max(News::Values);
             entry.available.extend(available);
         }
+    }
+}
+
+/// Stops by the place of their backtraces in memory: an engine hands the same backtrace out again and again, and to compare all of
+/// its names at each stop would cost more than to look at the variables.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    /// As long as a backtrace is kept, no other can be at its place.
+    stops: HashMap<(usize, u64, Option<Line>), (StopId, Arc<[Frame]>)>,
+}
+
+/// Backtraces that are kept for that.
+const MOST_RECENT: usize = 1 << 14;
+
+impl Recent {
+    fn find(&self, step: &Step) -> Option<StopId> {
+        self.stops.get(&(step.frames.as_ptr().addr(), step.pc, step.line)).map(|known| known.0)
+    }
+
+    fn note(&mut self, step: &Step, stop: StopId) {
+        if self.stops.len() >= MOST_RECENT {
+            self.stops.clear();
+        }
+        self.stops.insert((step.frames.as_ptr().addr(), step.pc, step.line), (stop, Arc::clone(&step.frames)));
     }
 }
 
@@ -384,10 +411,27 @@ impl Familiar {
     }
 }
 
-/// Adds the scalars of `text`; returns how many entries that cost.
-fn remember(digest: &mut VarDigest, text: &str, stop: StopId, stops: &[Stop], role: Role, total: usize) -> usize {
+/// Adds the scalars of `text`; returns how many entries that cost. Of a large aggregate most scalars are what they were `before`,
+/// and are in the digest since then.
+fn remember(
+    digest: &mut VarDigest,
+    before: Option<&(Observation, StopId)>,
+    text: &str,
+    stop: StopId,
+    stops: &[Stop],
+    role: Role,
+    total: usize,
+) -> usize {
+    let line_of = |stop: StopId| &stops[stop.0 as usize].line;
+    let mut known = before.and_then(|(observation, at)| match observation {
+        Observation::Value(text) if role == Role::Reference || line_of(*at) == line_of(stop) => Some(split(text)),
+        _ => None,
+    });
     let mut added = 0;
     for (index, leaf) in split(text).enumerate() {
+        if known.as_mut().and_then(Iterator::next) == Some(leaf) {
+            continue;
+        }
         if digest.leaves.len() <= index {
             digest.leaves.push(LeafDigest::default());
         }
@@ -422,9 +466,15 @@ impl StepSink for Digest {
     fn step(&mut self, step: Step) -> ControlFlow<()> {
         self.steps += 1;
         self.news = News::Nothing;
-        let line = self.key(step.file.as_ref(), step.line);
-        let stack = self.stack(&step.frames);
-        if let Some((id, is_new)) = self.stop_id(step.pc, line, stack) {
+        let known = self.recent.find(&step).map(|id| (id, false));
+        let found = known.or_else(|| {
+            let line = self.key(step.file.as_ref(), step.line);
+            let stack = self.stack(&step.frames);
+            let found = self.stop_id(step.pc, line, stack)?;
+            self.recent.note(&step, found.0);
+            Some(found)
+        });
+        if let Some((id, is_new)) = found {
             // Visibility is a function of pc and stack; values are not.
             self.observe(&step, id, is_new);
         }
@@ -462,5 +512,54 @@ impl StepSink for Digest {
             self.given_up.lines.insert(key);
         }
         self.given_up.functions.extend(functions.iter().cloned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::bench::{line, local};
+
+    fn step(number: u32, pc: u64, frames: &Arc<[Frame]>, value: &str) -> Step {
+        let key = line(number);
+        let vars = vec![Variable { type_name: "int [3]".into(), ..local("all", 2, value) }];
+        Step { step: 0, file: Some(key.file), line: Some(key.line), pc, frames: Arc::clone(frames), vars }
+    }
+
+    fn frames(number: u32) -> Arc<[Frame]> {
+        let key = line(number);
+        Arc::from([Frame { function: "main".into(), kind: FrameKind::Real, file: Some(key.file), line: Some(key.line) }])
+    }
+
+    fn values(digest: &Digest, leaf: usize) -> Vec<(&str, usize)> {
+        let all = digest.vars.values().next().expect("a variable was seen");
+        all.leaves[leaf].values.iter().map(|(value, sightings)| (&**value, sightings.len())).collect()
+    }
+
+    #[test]
+    fn every_scalar_of_an_aggregate_is_known_with_each_line_that_shows_it() {
+        let here = [frames(5), frames(6)];
+        let stops = [(5, 0x10, 0, "{1, 2, 3}"), (5, 0x10, 0, "{1, 9, 3}"), (6, 0x20, 1, "{1, 9, 4}"), (5, 0x10, 0, "{1, 9, 4}")];
+        for (role, of_three, of_four) in [(Role::Reference, 1, 1), (Role::Optimized, 1, 2)] {
+            let mut digest = Digest::new(role);
+            for (number, pc, frames, value) in stops {
+                let _ = digest.step(step(number, pc, &here[frames], value));
+            }
+            let lines = if role == Role::Reference { 1 } else { 2 };
+            assert_eq!(values(&digest, 0), [("1", lines)], "{role:?}");
+            assert_eq!(values(&digest, 1), [("2", 1), ("9", lines)], "{role:?}");
+            assert_eq!(values(&digest, 2), [("3", of_three), ("4", of_four)], "{role:?}");
+            assert_eq!(digest.stops.len(), 2, "{role:?}");
+        }
+    }
+
+    #[test]
+    fn backtraces_at_one_place_in_memory_are_one_stop_only_as_long_as_they_are_kept() {
+        let mut digest = Digest::new(Role::Optimized);
+        for number in 0..MOST_RECENT as u32 + 10 {
+            let _ = digest.step(step(number + 1, u64::from(number), &frames(number + 1), "{1, 2, 3}"));
+        }
+        assert_eq!(digest.stops.len(), MOST_RECENT + 10);
+        assert!(digest.recent.stops.len() <= MOST_RECENT);
     }
 }

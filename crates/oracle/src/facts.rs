@@ -70,6 +70,8 @@ pub struct OptimizedFacts {
     pub uninitialised: BTreeMap<Declared, Vec<(u64, u64)>>,
     /// Addresses of the blocks that hold a variable, of all its copies.
     pub blocks: BTreeMap<VarKey, Vec<(u64, u64)>>,
+    /// Variables that are declared outside of functions, and share name and line with no static of a function's.
+    pub file_scope: BTreeSet<VarKey>,
     /// Rows by address: what the line table says there, every row in order.
     pub rows_at: BTreeMap<u64, Vec<RowNote>>,
 }

@@ -17,6 +17,8 @@ use trueline_model::{CallId, FileName, Frame, FrameKind, LineKey, News, Observat
 const MOST_VALUES: usize = 1 << 21;
 /// Suspicions kept of one variable's scalar at one address: others of the same kind tell no more.
 const PER_PLACE: usize = 3;
+/// Suspicions kept of one variable: an array has a scalar for each element, and would leave no room for others.
+const PER_VARIABLE: usize = 64;
 /// Suspicions kept in all.
 const MOST_SUSPECTS: usize = 4096;
 
@@ -226,6 +228,7 @@ pub struct Suspects<'r> {
     on_line: PerCall<(Way, LineKey)>,
     at: PerCall<u64>,
     per_place: HashMap<(u64, VarKey, usize), usize>,
+    per_variable: HashMap<VarKey, usize>,
     found: Vec<Suspect>,
 }
 
@@ -242,6 +245,7 @@ impl<'r> Suspects<'r> {
             on_line: HashMap::new(),
             at: HashMap::new(),
             per_place: HashMap::new(),
+            per_variable: HashMap::new(),
             found: Vec::new(),
         }
     }
@@ -312,11 +316,15 @@ impl Looks for Suspects<'_> {
                 if self.homes.is_some_and(|h| h.get(&key) == Some(&Home::Memory)) {
                     break;
                 }
+                if self.found.len() >= MOST_SUSPECTS || self.per_variable.get(&key).is_some_and(|n| *n >= PER_VARIABLE) {
+                    break;
+                }
                 let count = self.per_place.entry((step.pc, key.clone(), leaf)).or_default();
                 *count += 1;
                 if *count > PER_PLACE {
                     continue;
                 }
+                *self.per_variable.entry(key.clone()).or_default() += 1;
                 let is_part = matches!(&variable.observation, Observation::Value(all) if split(all).nth(1).is_some());
                 self.found.push(Suspect {
                     pc: step.pc,
@@ -335,5 +343,58 @@ impl Looks for Suspects<'_> {
                 });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueline_model::Line;
+
+    fn frames() -> Arc<[Frame]> {
+        let file = Some(FileName::new("a.c"));
+        [Frame { function: "f".into(), kind: FrameKind::Real, file, line: Some(Line(5)) }].into()
+    }
+
+    fn step(values: &[(&str, String)]) -> Step {
+        let variable = |(name, value): &(&str, String)| Variable {
+            name: (*name).into(),
+            kind: VarKind::Local,
+            decl_line: 2,
+            type_name: "int".into(),
+            holds_pointer: false,
+            observation: Observation::Value(value.as_str().into()),
+        };
+        let vars = values.iter().map(variable).collect();
+        Step { step: 0, file: Some(FileName::new("a.c")), line: Some(Line(5)), pc: 64, frames: frames(), vars }
+    }
+
+    fn array(first: usize) -> String {
+        format!("{{{}}}", (first..first + 200).map(|n| n.to_string()).collect::<Vec<_>>().join(", "))
+    }
+
+    /// What is suspected where -O0 shows one thing and the optimized build another.
+    fn suspected(homes: Option<&BTreeMap<VarKey, Home>>) -> (usize, bool) {
+        let mut reference = Visits::default();
+        reference.call(CallId(0), None, &frames());
+        reference.stand(CallId(0));
+        reference.look(&step(&[("all", array(0)), ("x", "1".to_owned())]));
+        let mut suspects = Suspects::new(&reference, homes);
+        suspects.call(CallId(0), None, &frames());
+        suspects.stand(CallId(0));
+        suspects.look(&step(&[("all", array(1000)), ("x", "2".to_owned())]));
+        let found = suspects.finish();
+        (found.len(), found.iter().any(|s| &*s.variable.name == "x"))
+    }
+
+    #[test]
+    fn an_array_leaves_room_for_other_variables() {
+        assert_eq!(suspected(None), (PER_VARIABLE + 1, true));
+    }
+
+    #[test]
+    fn what_lives_in_memory_is_not_suspected() {
+        let all = VarKey { function: "f".into(), name: "all".into(), decl_line: 2 };
+        assert_eq!(suspected(Some(&BTreeMap::from([(all, Home::Memory)]))), (1, true));
     }
 }

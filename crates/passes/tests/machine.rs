@@ -7,7 +7,8 @@ use trueline_passes::machine::report::{MachineFindings, MirObservation, for_each
 use trueline_passes::machine::selection::read_ir;
 use trueline_passes::machine::text;
 use trueline_passes::{
-    Detail, ErrorKind, FileReport, Operation, Options, PassStage, Rule, VariableErrorKind, VariableRule, analyze_file, find_hook,
+    Detail, ErrorKind, FileReport, Manipulation, Operation, Options, PassStage, Rule, VariableErrorKind, VariableRule, analyze_file,
+    find_hook,
 };
 use trueline_toolchain::{Limits, Scratch, ToolKind, find_compiler, find_tool};
 
@@ -106,6 +107,20 @@ fn a_branch_that_replaces_a_branch_of_its_block_must_keep_its_location() {
     let before = diamond("", "", "", "");
     let lost = late_pass(&before, &before.replace("JCC_1 %bb.2, 4, implicit $eflags @1", "JCC_1 %bb.1, 5, implicit $eflags"));
     assert_eq!(only(&lost.locations).kind, ErrorKind::Lost);
+}
+
+#[test]
+fn a_branch_made_for_another_edge_with_the_line_of_one_arm_is_told_by_its_rule() {
+    // The end of one arm leads elsewhere now, by a branch that has the line of the other arm.
+    let before = format!("{}bb.4.exit:\nRET 0 @9\n", diamond("", "%5:gr32 = MOV32ri 6 @5", "%6:gr32 = MOV32ri 6 @6", ""));
+    let after = |line: &str| {
+        before.replace("successors: %bb.3(0x1)\n%5", "successors: %bb.4(0x1)\n%5").replace("JMP_1 %bb.3 @2", &format!("JMP_1 %bb.4{line}"))
+    };
+    let lent = late_pass(&before, &after(" @6"));
+    let error = only(&lent.locations);
+    assert_eq!((error.kind, error.manipulation), (ErrorKind::Incorrect, Manipulation::Insert));
+    assert_eq!((error.hidden_by, error.dst.line), (Some(Rule::StandsForNothing), Some(6)));
+    assert!(late_pass(&before, &after("")).locations.is_empty(), "none is right for a branch that stands for none");
 }
 
 #[test]

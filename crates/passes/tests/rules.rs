@@ -5,6 +5,7 @@ use std::sync::Arc;
 use trueline_llvm_hook::wire::{BlockRecord, EventKind, FunctionRecord, InstructionRecord};
 use trueline_passes::history::History;
 use trueline_passes::judge::{Verdict, judge};
+use trueline_passes::line::{LineChanges, changes};
 use trueline_passes::observation::{Event, Location, Locations, PassRun, StackId};
 use trueline_passes::{ErrorKind, Manipulation, Operation, Rule};
 
@@ -280,6 +281,51 @@ fn a_branch_that_is_hoisted_out_of_a_block_that_stays_is_moved() {
     let verdicts = judged(before, events, after);
     let hoisted = verdicts.iter().find(|v| v.pair.manipulation == Manipulation::Move).expect("the branch was moved");
     assert_eq!((hoisted.expected, hoisted.is_error()), (Operation::Drop, true), "{verdicts:#?}");
+}
+
+/// What a run did to the code of line 7.
+fn changes_of_line_7(before: Vec<BlockRecord>, events: Vec<Event>, after: Vec<BlockRecord>, wanted: LineChanges) -> Vec<Verdict> {
+    let run = PassRun { pass: "Pass".into(), unit: "f".into(), before: function(before), after: function(after), events, number: 1 };
+    let locations = locations();
+    let history = History::follow(&run, &locations);
+    let found = changes(&history, 7, wanted);
+    assert!(found.iter().all(|v| v.hidden_by == Some(Rule::LineElsewhere)), "none of them is an error");
+    found
+}
+
+#[test]
+fn what_became_of_a_lines_code_is_told_its_stores_first() {
+    const STORE: u8 = 28;
+    let before = || diamond(vec![], vec![inst(10, ADD, 7, &[]), inst(11, STORE, 7, &[10]), inst(12, STORE, 8, &[10])], vec![], vec![]);
+    let arm = |mut blocks: Vec<BlockRecord>, entry: Vec<InstructionRecord>, arm: Vec<InstructionRecord>| {
+        let ends = |block: &BlockRecord| block.instructions.last().unwrap().clone();
+        blocks[0].instructions = entry.into_iter().chain([ends(&blocks[0])]).collect();
+        blocks[1].instructions = arm.into_iter().chain([ends(&blocks[1])]).collect();
+        blocks
+    };
+    let all = |events, after| changes_of_line_7(before(), events, after, LineChanges::All);
+    assert!(all(vec![], before()).is_empty(), "nothing happened to it");
+    // Both are hoisted, the store without its line.
+    let after = arm(before(), vec![inst(10, ADD, 7, &[]), inst(11, STORE, None, &[10])], vec![inst(12, STORE, 8, &[10])]);
+    let moved = || vec![event(EventKind::Move, 10, 0), event(EventKind::Move, 11, 0)];
+    let found = all(moved(), after.clone());
+    let told: Vec<_> = found.iter().map(|v| (v.pair.destination.0, v.pair.manipulation, v.observed)).collect();
+    assert_eq!(
+        told.iter().map(|(_, m, o)| (*m, *o)).collect::<Vec<_>>(),
+        [(Manipulation::Move, Operation::Drop), (Manipulation::Move, Operation::Preserve)]
+    );
+    let effects = changes_of_line_7(before(), moved(), after, LineChanges::OfEffects);
+    assert_eq!(only(effects).observed, Operation::Drop, "what only computes is not what the line does");
+    // The store is deleted; what only computes may go.
+    let after = arm(before(), vec![], vec![inst(12, STORE, 8, &[10])]);
+    let deaths = vec![event(EventKind::Death, 11, 0), event(EventKind::Death, 10, 0)];
+    assert_eq!(only(all(deaths, after)).pair.manipulation, Manipulation::Delete);
+    // A second load of the line in another block is where a breakpoint stops as well; one beside the first is not.
+    let arm_as_before = before()[1].instructions[..3].to_vec();
+    let elsewhere = arm(before(), vec![inst(30, ADD, 7, &[])], arm_as_before.clone());
+    assert_eq!(only(all(vec![event(EventKind::Create, 30, 0)], elsewhere)).pair.manipulation, Manipulation::Insert);
+    let beside = arm(before(), vec![], arm_as_before.into_iter().chain([inst(30, ADD, 7, &[])]).collect());
+    assert!(all(vec![event(EventKind::Create, 30, 0)], beside).is_empty());
 }
 
 #[test]

@@ -465,6 +465,28 @@ fn both_deleted() -> Vec<Event> {
 }
 
 #[test]
+fn what_a_phi_is_on_one_path_is_not_stale_in_other_words() {
+    const PHI: u8 = 44;
+    // The start of a loop's counter is salvaged, and behind the pass it is what is shown where the loop is not entered.
+    let counted = |start: u64, with_phi: bool| {
+        let head = behind(inst(40, BR, &[]), describes(51, &[20], PLAIN));
+        let head = if with_phi { head } else { inst(40, BR, &[]) };
+        vec![
+            block(100, &[101], vec![inst(10, ADD, &[ARGUMENT, SEVEN]), behind(inst(41, BR, &[]), describes(50, &[ARGUMENT], start))]),
+            block(101, &[102, 103], vec![inst(20, PHI, &[10, 21]), head]),
+            block(102, &[101], vec![inst(21, ADD, &[20, SEVEN]), inst(42, BR, &[])]),
+            block(103, &[], vec![inst(11, CALL, &[]), inst(12, BR, &[])]),
+        ]
+    };
+    let at_call = |start: u64| {
+        let verdicts = judged(counted(start, true), vec![event(EventKind::RecordDeath, 51, 0)], counted(start, false));
+        verdicts.into_iter().map(|v| v.kind).collect::<Vec<_>>()
+    };
+    assert!(at_call(PLUS_7).is_empty(), "{:?}", at_call(PLUS_7));
+    assert_eq!(at_call(PLUS_8), [VariableErrorKind::Stale], "another number is none of the phi's");
+}
+
+#[test]
 fn an_older_assignment_that_reaches_further_than_before_is_stale() {
     let verdicts = judged(diamond(true, None), both_deleted(), diamond(false, None));
     assert!(verdicts.iter().all(|v| v.kind == VariableErrorKind::Stale), "{verdicts:#?}");

@@ -1,6 +1,6 @@
 //! One build of a project at one level, in a copy of its tree.
 
-use crate::calls::{ObjectPath, ToolCall};
+use crate::calls::{ObjectPath, ToolCall, plain};
 use crate::run::{FileKind, kind_of};
 use crate::shims::{CompilerShims, MakingCall, archives};
 use crate::{BuildSystem, ProjectError, tree};
@@ -38,6 +38,7 @@ pub struct BuildRequest<'a> {
 #[derive(Debug)]
 pub struct BuiltTree {
     root: PathBuf,
+    project: PathBuf,
     command: String,
     /// What was compiled and linked.
     pub compilations: Vec<ToolCall>,
@@ -57,6 +58,21 @@ impl BuiltTree {
     /// The command that built it.
     pub fn command(&self) -> &str {
         &self.command
+    }
+
+    /// The directories whose headers the build calls the system's (`-isystem`), as debug information names them.
+    pub fn system_directories(&self) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        for call in &self.compilations {
+            for dir in call.system_directories() {
+                let dir = plain(&call.directory.join(dir));
+                let dir = dir.strip_prefix(&self.root).map_or_else(|_| dir.clone(), |within| self.project.join(within));
+                if !found.contains(&dir) {
+                    found.push(dir);
+                }
+            }
+        }
+        found
     }
 
     /// The objects that the build made, each once, in the order of the sorted calls.
@@ -145,7 +161,7 @@ pub(crate) fn build_by(request: &BuildRequest<'_>, making: MakingCall<'_>) -> Re
     if compilations.is_empty() && system != Some(BuildSystem::Cargo) {
         return Err(ProjectError::NothingBuilt { command });
     }
-    Ok(BuiltTree { root, command, compilations, archivings, log: outcome.stderr_text(), _scratch: scratch })
+    Ok(BuiltTree { root, project, command, compilations, archivings, log: outcome.stderr_text(), _scratch: scratch })
 }
 
 fn jobs() -> usize {

@@ -42,6 +42,14 @@ impl ToolCall {
         self.args.iter().map(String::as_str).filter(|a| !a.starts_with('-')).find(|a| SOURCES.iter().any(|s| a.ends_with(s)))
     }
 
+    /// The directories that it takes headers of the system from.
+    pub(crate) fn system_directories(&self) -> Vec<&str> {
+        const FLAGS: [&str; 2] = ["-isystem", "-idirafter"];
+        let apart = self.args.windows(2).filter(|w| FLAGS.contains(&w[0].as_str())).map(|w| w[1].as_str());
+        let glued = self.args.iter().filter_map(|arg| FLAGS.iter().find_map(|flag| arg.strip_prefix(flag)));
+        apart.chain(glued.filter(|dir| !dir.is_empty())).collect()
+    }
+
     /// What `-o` names.
     fn named_output(&self) -> Option<&str> {
         let place = self.args.iter().position(|a| a == "-o").and_then(|i| self.args.get(i + 1));
@@ -111,6 +119,12 @@ mod tests {
     fn call(args: &[&str]) -> ToolCall {
         let args = args.iter().map(|a| (*a).to_owned()).collect();
         ToolCall { directory: "/t/sub".into(), name: "cc".to_owned(), args, at: SystemTime::UNIX_EPOCH }
+    }
+
+    #[test]
+    fn directories_of_the_system_are_those_that_the_call_names_so() {
+        let args = ["-isystem", "/opt/fmt", "-I", "include", "-isystem../vendor", "-c", "a.cc"];
+        assert_eq!(call(&args).system_directories(), ["/opt/fmt", "../vendor"]);
     }
 
     #[test]

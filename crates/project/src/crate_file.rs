@@ -5,8 +5,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use trueline_model::{Language, Origin, Program};
 
+/// A crate as one file.
+#[derive(Clone, Debug)]
+pub struct CrateFile {
+    /// The file.
+    pub program: Program,
+    /// For each of its lines, the line of the crate's file that it is from; 0 for one that no file has.
+    origins: Vec<u32>,
+}
+
+impl CrateFile {
+    /// The line in a file of the crate that a line of the one file is from.
+    pub fn origin(&self, line: u32) -> Option<u32> {
+        self.origins.get((line as usize).checked_sub(1)?).copied().filter(|&origin| origin > 0)
+    }
+}
+
 /// The crate that a run's program is of, as one file.
-pub fn crate_as_file(project: &Path, run: &RunCommand) -> Result<Program, ProjectError> {
+pub fn crate_as_file(project: &Path, run: &RunCommand) -> Result<CrateFile, ProjectError> {
     let refused = |reason: String| ProjectError::NotMerged { command: run.text.clone(), reason };
     let manifest = fs::read_to_string(project.join("Cargo.toml")).map_err(ProjectError::io("cannot read Cargo.toml"))?;
     if let Some(dependency) = first_dependency(&manifest) {
@@ -25,9 +41,12 @@ pub fn crate_as_file(project: &Path, run: &RunCommand) -> Result<Program, Projec
     let main = places.iter().map(|p| project.join(p)).find(|p| p.is_file());
     let main = main.ok_or_else(|| refused("it has neither src/main.rs nor a file of its name in src/bin".to_owned()))?;
     let directory = main.parent().unwrap_or(project).to_owned();
-    let source = inlined(&main, &directory).map_err(refused)?;
+    let lines = inlined(&main, &directory).map_err(refused)?;
+    let source = lines.iter().map(|(text, _)| format!("{text}\n")).collect();
+    let origins = lines.into_iter().map(|(_, line)| line).collect();
     let name = "merged.rs".to_owned();
-    Ok(Program { language: Language::Rust, source, origin: Origin::File { path: main }, cflags: Vec::new(), name })
+    let program = Program { language: Language::Rust, source, origin: Origin::File { path: main }, cflags: Vec::new(), name };
+    Ok(CrateFile { program, origins })
 }
 
 /// The first crate that a manifest asks for, besides those of tests.
@@ -47,11 +66,12 @@ fn first_dependency(manifest: &str) -> Option<String> {
     None
 }
 
-/// A file with its modules in it; `directory` is where the files of its modules are.
-fn inlined(file: &Path, directory: &Path) -> Result<String, String> {
+/// The lines of a file with its modules in it, and their numbers in their own files; `directory` is where the files of its
+/// modules are.
+fn inlined(file: &Path, directory: &Path) -> Result<Vec<(String, u32)>, String> {
     let text = fs::read_to_string(file).map_err(|e| format!("{} cannot be read: {e}", file.display()))?;
-    let mut out = String::new();
-    for line in text.lines() {
+    let mut out = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with("#[path") {
             return Err(format!("{} gives a module another path", file.display()));
         }
@@ -61,9 +81,11 @@ fn inlined(file: &Path, directory: &Path) -> Result<String, String> {
                 let places: [PathBuf; 2] = [directory.join(format!("{name}.rs")), within.join("mod.rs")];
                 let found = places.iter().find(|p| p.is_file()).ok_or_else(|| format!("the file of module {name} is not there"))?;
                 let head = line.trim_end().trim_end_matches(';');
-                out.push_str(&format!("{head} {{\n{}}}\n", inlined(found, &within)?));
+                out.push((format!("{head} {{"), number));
+                out.extend(inlined(found, &within)?);
+                out.push(("}".to_owned(), 0));
             }
-            None => out.push_str(&format!("{line}\n")),
+            None => out.push((line.to_owned(), number)),
         }
     }
     Ok(out)
@@ -94,9 +116,11 @@ mod tests {
         write("src/shapes.rs", "pub(crate) mod round;\n");
         write("src/shapes/round.rs", "pub fn draw() {}\n");
         let run = RunCommand::parse("./target/debug/tiny").unwrap();
-        let program = crate_as_file(dir.path(), &run).unwrap();
+        let file = crate_as_file(dir.path(), &run).unwrap();
         let expected = "mod shapes {\npub(crate) mod round {\npub fn draw() {}\n}\n}\nfn main() {\n    shapes::round::draw();\n}\n";
-        assert_eq!(program.source, expected);
+        assert_eq!(file.program.source, expected);
+        let origins: Vec<Option<u32>> = (0..=9).map(|line| file.origin(line)).collect();
+        assert_eq!(origins, [None, Some(1), Some(1), Some(1), None, None, Some(2), Some(3), Some(4), None]);
         let said = |text: &str| crate_as_file(dir.path(), &RunCommand::parse(text).unwrap()).unwrap_err().to_string();
         assert!(said("./target/debug/tiny x").contains("arguments"));
         write("Cargo.toml", "[package]\nname = \"tiny\"\n[dependencies]\nserde = \"1\"\n");

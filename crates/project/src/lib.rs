@@ -26,7 +26,7 @@ mod unit;
 
 pub use build::{BuildRequest, BuiltTree, CompilerChoice, build};
 pub use calls::{ObjectPath, ToolCall};
-pub use crate_file::crate_as_file;
+pub use crate_file::{CrateFile, crate_as_file};
 pub use error::ProjectError;
 pub use functions::{UnitFunction, UnitFunctions};
 pub use guilt::find_guilty;

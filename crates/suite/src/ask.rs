@@ -29,10 +29,10 @@ pub enum Asker {
 type Pair = (Said, Said);
 
 impl Asker {
-    /// Finds an engine for a suite.
-    pub fn find(kind: EngineKind, format: Format) -> Result<Self, SuiteError> {
+    /// Finds an engine for a suite; the policy is the native one's.
+    pub fn find(kind: EngineKind, format: Format, policy: Policy) -> Result<Self, SuiteError> {
         let family = match kind.debugger() {
-            None => return Ok(Self::Native(Policy::Gdb)),
+            None => return Ok(Self::Native(policy)),
             Some(Debugger::Gdb) => ToolKind::Gdb,
             Some(Debugger::Lldb) if format == Format::Guality => return Err(SuiteError::NoEngine(kind)),
             Some(Debugger::Lldb) => ToolKind::Lldb,

@@ -1,6 +1,6 @@
 //! Tests in the formats of LLVM's Dexter, written here, put to native, gdb and lldb.
 
-use trueline_model::{EngineKind, OptLevel};
+use trueline_model::{EngineKind, OptLevel, Policy};
 use trueline_suite::{Asker, Format, TestOutcome, Verdict, read, run_test};
 use trueline_toolchain::{Scratch, find_compiler};
 
@@ -105,7 +105,7 @@ int main()
 fn put(name: &str, text: &str, engines: &[EngineKind]) -> Option<TestOutcome> {
     let scratch = Scratch::new().unwrap();
     let file = scratch.write(name, text).unwrap();
-    let askers: Result<Vec<Asker>, _> = engines.iter().map(|&e| Asker::find(e, Format::Dexter)).collect();
+    let askers: Result<Vec<Asker>, _> = engines.iter().map(|&e| Asker::find(e, Format::Dexter, Policy::Gdb)).collect();
     let (Ok(compiler), Ok(askers)) = (find_compiler("clang-16"), askers) else {
         eprintln!("skipped: clang-16, gdb or lldb is not installed");
         return None;

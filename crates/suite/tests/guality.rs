@@ -2,7 +2,7 @@
 //! the level, and the right one where nothing was optimized.
 
 use std::path::PathBuf;
-use trueline_model::{EngineKind, OptLevel};
+use trueline_model::{EngineKind, OptLevel, Policy};
 use trueline_suite::{Asker, Format, TestOutcome, Verdict, agreement, read, run_test, tally};
 use trueline_toolchain::{Scratch, find_compiler};
 
@@ -149,11 +149,11 @@ const LEVELS: [OptLevel; 6] = [OptLevel::O0, OptLevel::Og, OptLevel::O1, OptLeve
 fn put(name: &str, text: &str, cc: &str, levels: &[OptLevel]) -> Option<Vec<TestOutcome>> {
     let scratch = Scratch::new().unwrap();
     let file: PathBuf = scratch.write(name, text).unwrap();
-    let (Ok(compiler), Ok(gdb)) = (find_compiler(cc), Asker::find(EngineKind::Gdb, Format::Guality)) else {
+    let (Ok(compiler), Ok(gdb)) = (find_compiler(cc), Asker::find(EngineKind::Gdb, Format::Guality, Policy::Gdb)) else {
         eprintln!("skipped: {cc} or gdb is not installed");
         return None;
     };
-    let askers = [Asker::find(EngineKind::Native, Format::Guality).unwrap(), gdb];
+    let askers = [Asker::find(EngineKind::Native, Format::Guality, Policy::Gdb).unwrap(), gdb];
     let tests = read(Format::Guality, &[file], &[]).unwrap();
     Some(levels.iter().flat_map(|&level| tests.iter().map(|t| run_test(t, &compiler, level, &[], &askers)).collect::<Vec<_>>()).collect())
 }

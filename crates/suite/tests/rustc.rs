@@ -1,6 +1,6 @@
 //! Tests in the format of rustc's tests/debuginfo, written here, put to native, gdb and lldb.
 
-use trueline_model::{EngineKind, OptLevel};
+use trueline_model::{EngineKind, OptLevel, Policy};
 use trueline_suite::{Asker, Format, TestOutcome, Verdict, agreement, read, run_test, tally};
 use trueline_toolchain::{Scratch, find_compiler};
 
@@ -74,7 +74,7 @@ fn put(engines: &[EngineKind]) -> Option<Vec<TestOutcome>> {
         eprintln!("skipped: rustc is not installed");
         return None;
     };
-    let askers: Result<Vec<Asker>, _> = engines.iter().map(|&e| Asker::find(e, Format::Rustc)).collect();
+    let askers: Result<Vec<Asker>, _> = engines.iter().map(|&e| Asker::find(e, Format::Rustc, Policy::Gdb)).collect();
     let Ok(askers) = askers else {
         eprintln!("skipped: gdb or lldb is not installed");
         return None;

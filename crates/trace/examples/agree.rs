@@ -1,6 +1,7 @@
 //! How well the native engine agrees with a debugger on csmith programs, and how fast both are.
 //!
 //! usage: agree gdb|lldb|gdb-18|… [--policy P] [--cc gcc-12,clang-16] [--opt -O0,-O2] [--seeds 1..20] [--show N] [--each yes] [--file FILE.c]
+//!        agree gdb --binaries FILE,FILE… [--words 'ARGUMENT ARGUMENT'] [--max-steps N]
 //!
 //! A stop agrees when file, line, backtrace and set of visible variables are the same; stops are aligned by a shortest
 //! edit script. Scalar values are compared at stops that agree in line and backtrace. Native stops after the last one that
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use trueline_model::{EngineKind, Language, Observation, OptLevel, Policy, Step, Trace};
 use trueline_toolchain::{CompileRequest, Job, Limits, Scratch, find_compiler};
-use trueline_trace::{Engine, NativeEngine, TraceRequest, open_engine};
+use trueline_trace::{Engine, NativeEngine, TraceError, TraceRequest, open_engine};
 
 struct Options {
     debugger: String,
@@ -22,6 +23,9 @@ struct Options {
     seeds: std::ops::Range<u64>,
     show: usize,
     file: Option<PathBuf>,
+    /// Programs that are built already, and what each of them is given.
+    binaries: Vec<PathBuf>,
+    words: Vec<String>,
     max_steps: u64,
     /// Whether each program gets a line of its own.
     each: bool,
@@ -40,6 +44,8 @@ fn options() -> Options {
         seeds: 1..5,
         show: 0,
         file: None,
+        binaries: Vec::new(),
+        words: Vec::new(),
         max_steps: 3000,
         each: false,
     };
@@ -55,6 +61,8 @@ fn options() -> Options {
             }
             "--show" => options.show = value.parse().expect("a number"),
             "--file" => options.file = Some(value.into()),
+            "--binaries" => options.binaries = value.split(',').map(Into::into).collect(),
+            "--words" => options.words = value.split_whitespace().map(str::to_owned).collect(),
             "--each" => options.each = value == "yes",
             "--max-steps" => options.max_steps = value.parse().expect("a number"),
             _ => panic!("unknown option {name}"),
@@ -126,6 +134,20 @@ fn main() {
     let policy = options.policy.unwrap_or(kind.policy());
     let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
     let mut classes: HashMap<String, usize> = HashMap::new();
+    for binary in &options.binaries {
+        let mut request = TraceRequest::new(binary);
+        request.launch.args.clone_from(&options.words);
+        request.policy = policy;
+        request.max_steps = options.max_steps;
+        request.limits = Limits { cpu: Duration::from_secs(300), ..Limits::seconds(3600) };
+        let what = binary.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(tally) = measure(&*engine, &request, &options, &mut classes, &what) else { continue };
+        tallies.entry((what, String::new())).or_default().add(tally);
+    }
+    if !options.binaries.is_empty() {
+        report(&tallies, &classes);
+        return;
+    }
     let scratch = Scratch::new().expect("scratch");
     let seeds: Vec<u64> = if options.file.is_some() { vec![0] } else { options.seeds.clone().collect() };
     for seed in seeds {
@@ -151,36 +173,34 @@ fn main() {
                 request.max_steps = options.max_steps;
                 // The machine may be loaded: only CPU time says that a program hangs.
                 request.limits = Limits { cpu: Duration::from_secs(300), ..Limits::seconds(3600) };
-                let (mut theirs, mut ours) = (Trace::default(), Trace::default());
                 let what = format!("seed {seed} {cc} {}", opt.flag());
-                let native = match NativeEngine.trace(&request, &mut ours) {
-                    Ok(summary) => summary,
-                    Err(e) => {
-                        println!("{what}: native: {e}");
-                        continue;
-                    }
-                };
-                let other = match engine.trace(&request, &mut theirs) {
-                    Ok(summary) => summary,
-                    Err(e) => {
-                        println!("{what}: {}: {e}", options.debugger);
-                        continue;
-                    }
-                };
-                let mut tally = Tally::default();
-                tally.native_cpu += native.cpu;
-                tally.debugger_cpu += other.cpu;
-                tally.programs += 1;
-                tally.ratios.push(other.cpu.as_secs_f64() / native.cpu.as_secs_f64().max(1e-9));
-                compare(&theirs.steps, &ours.steps, &mut tally, &mut classes, &what, options.show, options.max_steps);
-                if options.each {
-                    println!("{what}: {}", tally.line());
-                }
+                let Some(tally) = measure(&*engine, &request, &options, &mut classes, &what) else { continue };
                 tallies.entry((cc.clone(), opt.flag().to_owned())).or_default().add(tally);
             }
         }
     }
     report(&tallies, &classes);
+}
+
+/// One program under both; nothing where one of them fails.
+fn measure(
+    engine: &dyn Engine,
+    request: &TraceRequest,
+    options: &Options,
+    classes: &mut HashMap<String, usize>,
+    what: &str,
+) -> Option<Tally> {
+    let (mut theirs, mut ours) = (Trace::default(), Trace::default());
+    let told = |who: &str, e: TraceError| println!("{what}: {who}: {e}");
+    let native = NativeEngine.trace(request, &mut ours).map_err(|e| told("native", e)).ok()?;
+    let other = engine.trace(request, &mut theirs).map_err(|e| told(&options.debugger, e)).ok()?;
+    let mut tally = Tally { native_cpu: native.cpu, debugger_cpu: other.cpu, programs: 1, ..Tally::default() };
+    tally.ratios.push(other.cpu.as_secs_f64() / native.cpu.as_secs_f64().max(1e-9));
+    compare(&theirs.steps, &ours.steps, &mut tally, classes, what, options.show, options.max_steps);
+    if options.each {
+        println!("{what}: {}", tally.line());
+    }
+    Some(tally)
 }
 
 fn report(tallies: &BTreeMap<(String, String), Tally>, classes: &HashMap<String, usize>) {

@@ -204,9 +204,31 @@ int main(void) {
 }
 ";
 
+/// Parameters that are gone after a call and were handed over by a jump: a constant, and what the jumping function was given.
+const PASSED_BY_JUMPS: &str = r"
+volatile int seen;
+__attribute__((noinline)) void note(int n) { seen ^= n; }
+__attribute__((noinline)) int keep(int by, int n) {
+  seen += by;
+  note(seen + n);
+  seen += 2;
+  return seen;
+}
+__attribute__((noinline)) int fixed(int n) { seen += n; return keep(7, seen); }
+__attribute__((noinline)) int handed(int n) { seen++; return keep(n, 3); }
+__attribute__((noinline)) int twice_handed(int n) { seen--; return handed(n); }
+int main(void) {
+  int sum = fixed(2);
+  sum += handed(4);
+  sum += twice_handed(5);
+  sum += keep(6, sum);
+  return sum & 1;
+}
+";
+
 #[test]
 fn native_shows_what_gdb_shows_stop_by_stop() {
-    for source in [CALLS, TAIL_CALLS] {
+    for source in [CALLS, TAIL_CALLS, PASSED_BY_JUMPS] {
         agrees_with_gdb(source);
     }
 }

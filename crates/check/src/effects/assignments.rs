@@ -11,6 +11,12 @@ use trueline_model::{LineKey, VarKey};
 pub(crate) struct Assignments(BTreeMap<VarKey, BTreeSet<LineKey>>);
 
 impl Assignments {
+    /// What a test says.
+    #[cfg(test)]
+    pub(crate) fn of_lines(lines: impl IntoIterator<Item = (VarKey, BTreeSet<LineKey>)>) -> Self {
+        Self(lines.into_iter().collect())
+    }
+
     /// Reads the -O0 build's code.
     pub(crate) fn read(debug: &Module) -> Self {
         let mut lines: BTreeMap<VarKey, BTreeSet<LineKey>> = BTreeMap::new();

@@ -12,6 +12,8 @@ use trueline_trace::{TraceError, TraceRequest};
 
 /// Stops of one run after which it is given up.
 const MOST_STOPS: usize = 200_000;
+/// Stops after which a run counts as long.
+const LONG: usize = 10_000;
 
 /// Which effects are tied with one another: calls of one function, stores of one size to one place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -86,7 +88,10 @@ impl Run {
         inferior.set_breakpoints(&places).map_err(system("insert breakpoints"))?;
         let mut factory = InstructionInfoFactory::new();
         let mut event = inferior.resume()?;
-        for _ in 0..MOST_STOPS {
+        for stop in 0..MOST_STOPS {
+            if stop == LONG {
+                inferior.share_processor();
+            }
             match event {
                 Event::Breakpoint(at) => {
                     let pc = at.wrapping_sub(bias);

@@ -163,7 +163,8 @@ fn visible(name: &str) -> Option<Arc<str>> {
     }
     let is_known = library::model(plain).is_some_and(|m| m.effect != Effect::Writes || plain.starts_with("mem") || plain.starts_with("st"));
     let is_built_in = ["mem", "str", "stp", "bcmp", "bcopy", "bzero", "llvm.", "__mem", "__str"].iter().any(|p| plain.starts_with(p));
-    let drop = is_known || is_built_in || ALLOCATES.contains(&plain) || is_operator_new(plain) || is_mathematics(plain);
+    let drop =
+        is_known || is_unwinding(plain) || is_built_in || ALLOCATES.contains(&plain) || is_operator_new(plain) || is_mathematics(plain);
     (!drop && plain != "?").then(|| plain.into())
 }
 
@@ -171,6 +172,11 @@ fn visible(name: &str) -> Option<Arc<str>> {
 /// them.
 fn is_operator_new(name: &str) -> bool {
     ["_Znw", "_Zna", "_Zdl", "_Zda"].iter().any(|operator| name.starts_with(operator))
+}
+
+/// How a landing pad ends that only cleans up: the exception goes on, which no line of the source says.
+fn is_unwinding(name: &str) -> bool {
+    ["_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "__cxa_end_cleanup"].contains(&name)
 }
 
 /// The functions of the mathematical library and of the compilers' own arithmetic, in all their precisions.

@@ -52,11 +52,12 @@ pub struct Args {
     /// The optimized build of the same program.
     #[arg(long, value_name = "BINARY", requires = "reference")]
     optimized: Option<PathBuf>,
-    /// Files of a pair that are yours although they lie with the system's, by pattern (`*` for any text); repeatable.
-    #[arg(long, value_name = "PATTERN", requires = "reference")]
+    /// Files of a pair or a project that are yours although they lie with the system's, by pattern (`*` for any text);
+    /// repeatable.
+    #[arg(long, value_name = "PATTERN", conflicts_with = "inputs")]
     user: Vec<String>,
-    /// Files of a pair that are not yours, by pattern; repeatable.
-    #[arg(long, value_name = "PATTERN", requires = "reference")]
+    /// Files of a pair or a project that are not yours, by pattern; repeatable.
+    #[arg(long, value_name = "PATTERN", conflicts_with = "inputs")]
     system: Vec<String>,
     /// Arguments of the program.
     #[arg(last = true, value_name = "ARGS")]
@@ -144,7 +145,7 @@ pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
         limits: args.tracing.limits(),
         cflags: args.build.cflags.clone(),
         search: args.tracing.search(),
-        ownership: Ownership { user: args.user.clone(), system: args.system.clone() },
+        ownership: Ownership { user: args.user.clone(), system: args.system.clone(), library: Vec::new() },
     };
     let mut baseline = match &args.baseline {
         Some(path) if args.write_baseline => Some(Baseline::read_or_empty(path)?),

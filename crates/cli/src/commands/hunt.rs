@@ -42,22 +42,23 @@ pub struct Args {
     /// Levels to compile at. [default: -Og,-O1,-O2,-O3,-Ofast,-Os,-Oz]
     #[arg(long, value_name = "LEVEL", value_delimiter = ',', allow_hyphen_values = true)]
     opt: Vec<OptLevel>,
-    /// Compile each program at so many of the levels, drawn by its number: more programs in the same time.
+    /// Compile each program at so many of the levels, drawn by its number: more programs in the same time. [default: all; 1 for a
+    /// hunt without end that does not say --opt]
     #[arg(long, value_name = "N")]
     levels_per_program: Option<NonZeroUsize>,
     /// A flag for every compilation; may be repeated.
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     cflags: Vec<String>,
     /// Where programs come from: weave, weave:wide, weave:swarm, csmith, csmith-default, yarpgen or corpus:DIR.
-    #[arg(long, default_value = "weave")]
+    #[arg(long, default_value = "weave:swarm")]
     generator: SourceSpec,
     /// Which programs: 1..200, or 1.. for no end.
     #[arg(long, value_name = "A..B")]
     seeds: Option<Seeds>,
-    /// Take seeds by number. Otherwise, where a generator says what a seed's program is made of (weave:swarm), those come first
-    /// whose like has brought most so far.
+    /// Take those seeds first whose like has brought most so far, where a generator says what a seed's program is made of
+    /// (weave:swarm). Otherwise seeds are taken by number.
     #[arg(long)]
-    counted: bool,
+    steered: bool,
     /// Stop after this time: 90s, 10m, 2h.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
@@ -240,6 +241,13 @@ fn beside(db: &std::path::Path, what: &str) -> PathBuf {
     db.with_file_name(format!("{stem}-{what}"))
 }
 
+/// Whether there are always more programs, so that a level that one does not draw is drawn by others. What programs compute wrongly
+/// shows at few levels, and their variants are many already.
+fn is_endless(args: &Args) -> bool {
+    let ends = args.seeds.is_some_and(|seeds| seeds.end.is_some()) || matches!(args.generator, SourceSpec::Corpus(_));
+    args.opt.is_empty() && args.oracle != Oracle::WrongCode && !ends
+}
+
 fn plan_of(args: &Args) -> anyhow::Result<CampaignPlan> {
     let compilers = compilers_of(args)?;
     if compilers.is_empty() {
@@ -252,7 +260,7 @@ fn plan_of(args: &Args) -> anyhow::Result<CampaignPlan> {
         }
         plan.levels.clone_from(&args.opt);
     }
-    plan.levels_per_program = args.levels_per_program;
+    plan.levels_per_program = args.levels_per_program.or(if is_endless(args) { NonZeroUsize::new(1) } else { None });
     if let Some(jobs) = args.jobs {
         plan.jobs = jobs.max(1);
     }
@@ -265,7 +273,7 @@ fn plan_of(args: &Args) -> anyhow::Result<CampaignPlan> {
         plan.invariants.clone_from(&args.invariants);
     }
     plan.shard = args.shard;
-    plan.order = if args.counted { SeedOrder::Counted } else { SeedOrder::Steered };
+    plan.order = if args.steered { SeedOrder::Steered } else { SeedOrder::Counted };
     plan.duration = args.duration;
     plan.engine = args.engine;
     plan.policy = args.policy;

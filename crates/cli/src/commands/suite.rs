@@ -4,7 +4,7 @@ use crate::exit::CommandEnding;
 use crate::input::BuildFlags;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use trueline_model::{EngineKind, OptLevel};
+use trueline_model::{EngineKind, OptLevel, Policy};
 use trueline_suite::{Agreement, Asker, Format, Tally, TestOutcome, Verdict, agreement, read, reasons, run_test, tally};
 
 /// Run other people's debugger tests on each engine and compare the engines.
@@ -21,6 +21,9 @@ pub struct Args {
     /// Who is asked: native, gdb, lldb (not guality), or a release such as gdb-18.
     #[arg(long = "engine", value_name = "ENGINE", value_delimiter = ',', default_value = "native,gdb")]
     engines: Vec<EngineKind>,
+    /// Whose habits the native engine has.
+    #[arg(long, value_name = "POLICY", default_value = "gdb")]
+    policy: Policy,
     /// Print every question with its answers, not only those that engines disagree on.
     #[arg(long)]
     all: bool,
@@ -71,7 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<CommandEnding> {
         Suite::Rustc => Format::Rustc,
         Suite::Dexter => Format::Dexter,
     };
-    let askers = args.engines.iter().map(|&e| Asker::find(e, format)).collect::<Result<Vec<_>, _>>()?;
+    let askers = args.engines.iter().map(|&e| Asker::find(e, format, args.policy)).collect::<Result<Vec<_>, _>>()?;
     let mut outcomes = Vec::new();
     for level in args.build.levels() {
         let flags = flags(&args, level);

@@ -234,7 +234,7 @@ fn from_files(args: &Args, looking: &Looking) -> anyhow::Result<(Vec<FindingCase
             bail!("finding {target}: a number needs the store it is in (--db FILE)");
         }
         let program = read_with_flags(target.as_ref(), &args.cflags)?;
-        let (found, said) = of_program(&program, target, &find_compiler(&args.cc)?, args, looking)?;
+        let (found, said) = of_program(&program, target, &find_compiler(&args.cc)?, args, looking, &Some)?;
         cases.extend(found);
         notes.extend(said);
     }
@@ -246,8 +246,9 @@ fn of_crate(dir: &Path, args: &Args, looking: &Looking) -> anyhow::Result<(Vec<F
     let compiler = if args.cc == USUAL_COMPILER { find_compiler("rustc")? } else { find_compiler(&args.cc)? };
     let (mut cases, mut notes) = (Vec::new(), Vec::new());
     for run in args.project.runs()? {
-        let program = crate_as_file(dir, &run)?;
-        let (found, said) = of_program(&program, &run.text, &compiler, args, looking)?;
+        let file = crate_as_file(dir, &run)?;
+        // The user knows the lines of the crate's files.
+        let (found, said) = of_program(&file.program, &run.text, &compiler, args, looking, &|line| file.origin(line))?;
         cases.extend(found);
         notes.extend(said);
     }
@@ -261,6 +262,7 @@ fn of_program(
     compiler: &Compiler,
     args: &Args,
     looking: &Looking,
+    known_as: &dyn Fn(u32) -> Option<u32>,
 ) -> anyhow::Result<(Vec<FindingCase>, Vec<String>)> {
     if !compiler.takes(program.language) {
         bail!("{} does not compile {target}; choose another compiler with --cc", compiler.id);
@@ -278,15 +280,24 @@ fn of_program(
         if faults.is_empty() {
             notes.push(format!("{target}: {} at {opt} shows nothing wrong", compiler.id));
         }
-        let wanted = faults.into_iter().filter(|f| is_wanted(f, args));
+        let (shown, before) = (faults.len(), cases.len());
+        let wanted = faults.into_iter().filter(|f| is_wanted_where(f, args, known_as));
         cases.extend(wanted.map(|fault| FindingCase { id: None, program: program.clone(), compiler: compiler.clone(), opt, fault }));
+        if shown > 0 && cases.len() == before {
+            notes.push(format!("{target}: {} at {opt} shows {shown} findings, none that --only and --line ask for", compiler.id));
+        }
     }
     Ok((cases, notes))
 }
 
 fn is_wanted(fault: &Fault, args: &Args) -> bool {
+    is_wanted_where(fault, args, &Some)
+}
+
+/// The same with the line that the user knows a line by.
+fn is_wanted_where(fault: &Fault, args: &Args, known_as: &dyn Fn(u32) -> Option<u32>) -> bool {
     let line = match fault {
-        Fault::Violation(v) => Some(v.line.0),
+        Fault::Violation(v) => known_as(v.line.0),
         _ => None,
     };
     args.only.as_deref().is_none_or(|kind| kind == fault.kind()) && args.line.is_none_or(|l| line == Some(l))

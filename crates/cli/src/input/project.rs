@@ -4,6 +4,7 @@ use super::LaunchFlags;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use trueline_campaign::is_of_project;
+use trueline_check::Ownership;
 use trueline_model::OptLevel;
 use trueline_project::{BuildRequest, BuiltTree, CompilerChoice, RunCommand};
 use trueline_store::{FindingEvidence, FindingRecord};
@@ -52,6 +53,13 @@ impl ProjectFlags {
         let limits = Limits { memory: None, file_size: 16 << 30, ..Limits::seconds(self.build_limit) };
         BuildRequest { project, command: self.build_command.as_deref(), level, flags, choice, limits }
     }
+}
+
+/// Whose the files of a project's build are: headers that the build itself calls the system's are not the user's, unless
+/// patterns say so.
+pub fn ownership_of(tree: &BuiltTree, given: &Ownership) -> Ownership {
+    let pattern = |dir: &PathBuf| format!("{}/*", glob::Pattern::escape(&dir.display().to_string()));
+    Ownership { library: tree.system_directories().iter().map(pattern).collect(), ..given.clone() }
 }
 
 /// A finding of `hunt --project` cannot be built again from the text that is kept of it: says how it can.

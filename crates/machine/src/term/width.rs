@@ -31,14 +31,21 @@ impl Terms {
                 if low + width <= split {
                     return self.extract(rest, low, width);
                 }
+                let (above, below) = (self.extract(high, 0, low + width - split), self.extract(rest, low, split - low));
+                return self.concat(above, below);
             }
             TermNode::Zext(inner, _) | TermNode::Sext(inner, _) => {
                 let split = self.width(inner);
                 if low + width <= split {
                     return self.extract(inner, low, width);
                 }
-                if low >= split && matches!(self.nodes[t.0 as usize], TermNode::Zext(..)) {
+                let zeroes = matches!(self.nodes[t.0 as usize], TermNode::Zext(..));
+                if low >= split && zeroes {
                     return self.constant(width, 0);
+                }
+                if low < split {
+                    let rest = self.extract(inner, low, split - low);
+                    return if zeroes { self.zext(rest, width) } else { self.sext(rest, width) };
                 }
             }
             TermNode::Ite(c, a, b) => {
@@ -91,9 +98,21 @@ impl Terms {
         if self.width(t) == width {
             return t;
         }
-        match self.value(t) {
-            Some(v) => self.constant(width, v),
-            None => self.intern(TermNode::Zext(t, width), width),
+        match (self.value(t), &self.nodes[t.0 as usize]) {
+            (Some(v), _) => self.constant(width, v),
+            (None, TermNode::Zext(inner, _)) => {
+                let inner = *inner;
+                self.intern(TermNode::Zext(inner, width), width)
+            }
+            _ => self.intern(TermNode::Zext(t, width), width),
+        }
+    }
+
+    /// The range of a 32-bit term, if something is known of it: a byte that was widened is never negative.
+    fn bounds(&self, t: Term) -> Option<(i64, i64)> {
+        match self.nodes[t.0 as usize] {
+            TermNode::Zext(inner, _) => Some((0, (1i64 << self.width(inner)) - 1)),
+            _ => self.ranges.get(&t).copied(),
         }
     }
 
@@ -103,7 +122,7 @@ impl Terms {
         let constant = i64::from(constant as i32);
         let (mut low, mut high) = (constant, constant);
         for (atom, factor) in &atoms {
-            let (a, b) = *self.ranges.get(atom)?;
+            let (a, b) = self.bounds(*atom)?;
             let factor = i64::from(*factor as i32);
             let (x, y) = (a.checked_mul(factor)?, b.checked_mul(factor)?);
             (low, high) = (low.checked_add(x.min(y))?, high.checked_add(x.max(y))?);
@@ -113,7 +132,10 @@ impl Terms {
         }
         let mut wide = BTreeMap::new();
         for (atom, factor) in atoms {
-            let atom = self.intern(TermNode::Sext(atom, 64), 64);
+            let atom = match self.nodes[atom.0 as usize] {
+                TermNode::Zext(inner, _) => self.intern(TermNode::Zext(inner, 64), 64),
+                _ => self.intern(TermNode::Sext(atom, 64), 64),
+            };
             wide.insert(atom, i64::from(factor as i32) as u64);
         }
         Some(self.sum(64, &wide, constant as u64))
@@ -131,9 +153,14 @@ impl Terms {
         {
             return sum;
         }
-        match self.value(t) {
-            Some(v) => self.constant(width, signed(v, own) as u128),
-            None => self.intern(TermNode::Sext(t, width), width),
+        match (self.value(t), &self.nodes[t.0 as usize]) {
+            (Some(v), _) => self.constant(width, signed(v, own) as u128),
+            // What was widened with zeroes has no sign.
+            (None, TermNode::Zext(inner, _)) => {
+                let inner = *inner;
+                self.intern(TermNode::Zext(inner, width), width)
+            }
+            _ => self.intern(TermNode::Sext(t, width), width),
         }
     }
 }

@@ -24,7 +24,9 @@ pub(super) fn list(case: &Case<'_>, found: &mut dyn FnMut(Candidate)) {
                 continue;
             }
             let sets = allowed.iter().map(|set| set.iter().cloned().collect());
-            let intruder = active.iter().find(|f| !allowed.iter().any(|set| set.contains(*f))).cloned();
+            // Of a line that -O0 was not looked at to the end nobody knows who never is there.
+            let is_known = !case.reference.given_up.has_line(key);
+            let intruder = active.iter().filter(|_| is_known).find(|f| !allowed.iter().any(|set| set.contains(*f))).cloned();
             let breach = NotActive { allowed: Listed::first_of(sets, LISTED), intruder };
             found(at_stop(case, key, *stop, Subject::Stop, Breach::Backtrace(breach)));
         }
@@ -37,8 +39,26 @@ pub(super) fn shows(violation: &Violation, _: &NotActive, step: &Step) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::rules::bench::{Bench, Verdict};
-    use trueline_model::Invariant;
+    use crate::rules::bench::{Bench, Verdict, line};
+    use trueline_model::{Breach, Invariant, Violation};
+
+    #[test]
+    fn of_a_line_that_was_given_up_no_function_is_said_never_to_be_there() {
+        let intruder = |given_up: bool| {
+            let mut bench = Bench::new();
+            bench.reference_stop(5, &["leaf", "work", "main"], &[]);
+            bench.optimized_stop(5, &["work", "other", "main"], &[]);
+            bench.function("work", 20, 30);
+            if given_up {
+                bench.reference.given_up.lines.insert(line(5));
+            }
+            let reported = bench.violations(Invariant::Backtrace);
+            let [Violation { breach: Breach::Backtrace(breach), .. }] = reported.as_slice() else { panic!("{reported:?}") };
+            breach.intruder.clone()
+        };
+        assert_eq!(intruder(false).as_deref(), Some("other"));
+        assert_eq!(intruder(true), None);
+    }
 
     #[test]
     fn a_row_that_ran_without_a_stop_allows_its_backtrace() {

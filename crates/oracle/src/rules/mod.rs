@@ -10,6 +10,7 @@ mod differs_between_runs;
 mod early_unseen;
 mod empty_location;
 mod executed_row;
+mod file_scope;
 mod fixed_home;
 mod given_up;
 mod hit_at_other_times;
@@ -84,6 +85,7 @@ pub const RULES: &[Rule] = &[
     visible_on_line::RULE,
     own_line::RULE,
     library_line::RULE,
+    file_scope::RULE,
     brace_line::RULE,
     block_without_code::RULE,
     inherited_block::RULE,

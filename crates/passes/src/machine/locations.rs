@@ -178,8 +178,7 @@ impl Judge<'_> {
         }
         if !self.leads_alike(&pair) {
             // Made for another edge, it was given its location for that.
-            let lent = (pair.manipulation == Manipulation::Terminator).then(|| self.lent(pair.destination)).flatten();
-            return lent.and_then(|lent| self.pair(lent));
+            return self.lent(pair.destination).and_then(|lent| self.pair(lent));
         }
         let location = pair.destination.of(self.after).location;
         let evidence = self.deviation(pair.destination, &pair.sources, pair.manipulation);

@@ -459,23 +459,27 @@ impl Function<'_, '_> {
         if was.record.expression == is.record.expression && was.values.len() == is.values.len() {
             return was.values.iter().zip(&is.values).all(is_heir);
         }
-        // Another form of the same value: no numbers tell them apart.
+        self.says_the_same(was, is)
+    }
+
+    /// Whether a phi that was described has what is described now as one of its operands: on that path they are the same.
+    fn is_incoming(&self, was: &Def<'_>, is: &Def<'_>) -> bool {
+        let [ValueId::Inst(phi)] = was.values.as_slice() else { return false };
+        let Some(record) = self.history.record_before(*phi).filter(|record| record.opcode == opcode::PHI) else { return false };
+        record.operands.iter().any(|at| {
+            let operand = self.history.value_before(*at);
+            // Salvaging may have put the operand in other words before.
+            matches!(is.values.as_slice(), [value] if operand == *value || self.heirs(operand).contains(value))
+                || self.says_the_same(&Def { values: vec![operand], ..was.clone() }, is)
+        })
+    }
+
+    /// Whether no numbers tell two descriptions apart that can be followed down to values which are the same on both sides.
+    fn says_the_same(&self, was: &Def<'_>, is: &Def<'_>) -> bool {
         let terms = |extension| self.terms(was, is, extension);
         [Extension::Zeros, Extension::Sign]
             .into_iter()
             .any(|extension| terms(extension).is_some_and(|(before, after, bits)| differ(&before, &after, bits).is_none()))
-    }
-
-    /// Whether a phi that was described has the value described now as one of its operands: on that path they are the same.
-    fn is_incoming(&self, was: &Def<'_>, is: &Def<'_>) -> bool {
-        let ([ValueId::Inst(phi)], [value]) = (was.values.as_slice(), is.values.as_slice()) else { return false };
-        self.history.record_before(*phi).is_some_and(|record| {
-            record.opcode == opcode::PHI
-                && record.operands.iter().any(|at| {
-                    let operand = self.history.value_before(*at);
-                    operand == *value || self.heirs(operand).contains(value)
-                })
-        })
     }
 
     /// The values that took a value's place, directly or one after the other.

@@ -67,6 +67,8 @@ pub struct Fan {
     pub points: Vec<Point>,
     /// The node's own facts.
     pub facts: Vec<Term>,
+    /// What kept conditions may speak of, at the node.
+    pub leaves: Vec<Term>,
 }
 
 /// The source's way from a node on, as it is followed.
@@ -436,7 +438,8 @@ impl Prover<'_, '_> {
     /// Everything that starts at a node.
     pub fn fan(&self, index: usize) -> Result<Fan, String> {
         let node = &self.nodes[index];
-        let (mut o, r, facts) = self.start(node);
+        let (mut o, mut r, facts) = self.start(node);
+        let leaves = walk::with(&mut o.terms, &mut r, |r| self.leaves(r));
         let mut terms = std::mem::take(&mut o.terms);
         let mut trail = Trail::default();
         let (lanes, exits) = self.iterate(&mut terms, node, r, &mut trail)?;
@@ -460,7 +463,7 @@ impl Prover<'_, '_> {
             };
             edges.push(Edge { arrival, to, sources, machine });
         }
-        Ok(Fan { terms, edges, lost, visits, points: trail.points, facts })
+        Ok(Fan { terms, edges, lost, visits, points: trail.points, facts, leaves })
     }
 
     /// Source machines that arrive at `head` from a node, on the ways that the runs suggest.

@@ -9,7 +9,7 @@ use crate::walk;
 use std::collections::{BTreeMap, BTreeSet};
 use trueline_machine::algebra::{Bin, Machine, Place, RSP};
 use trueline_machine::solver::equal;
-use trueline_machine::symbolic::Symbolic;
+use trueline_machine::symbolic::{Errno, Symbolic, memory};
 use trueline_machine::term::{Term, TermShape, Terms};
 
 /// Most facts of this kind about one register.
@@ -155,6 +155,8 @@ fn forms(machine: &Symbolic, registers: &BTreeMap<u8, Term>, address: Term) -> V
 
 /// Most parts of a condition that is kept.
 const MAX_PARTS: usize = 48;
+/// Most tests of memory that a loop is taken to have passed.
+const MAX_TESTS: usize = 4;
 /// Most conditions that are kept for one node.
 const MAX_CONDITIONS: usize = 10;
 
@@ -173,8 +175,21 @@ impl Prover<'_, '_> {
         found
     }
 
+    /// Conditions on memory under which the source goes on from a node: a loop that the optimizer has turned around tests them before it
+    /// comes there. `leaves` are those of the node.
+    pub fn going_on(&self, source: &Symbolic, terms: &mut Terms, leaves: &[Term]) -> Vec<Fact> {
+        let leaf = |t: Term| leaves.iter().position(|l| *l == t);
+        let mut found = Vec::new();
+        for condition in terms.conjuncts(source.condition) {
+            let shape = terms.shape(condition, &leaf, &mut MAX_PARTS.clone());
+            found.extend(shape.filter(|s| s.has_leaf() && s.has_load()).map(Fact::Kept));
+        }
+        found.truncate(MAX_TESTS);
+        found
+    }
+
     /// What a kept condition may speak of: the variables of the function, the load address last.
-    fn leaves(&self, r: &mut Symbolic) -> Vec<Term> {
+    pub fn leaves(&self, r: &mut Symbolic) -> Vec<Term> {
         let own = self.study.slots.iter().filter(|s| s.key.function == self.study.reference.function.name);
         let bias = r.bias();
         own.map(|s| r.frame_value(s.offset, s.size as u32)).chain([bias]).collect()
@@ -183,7 +198,13 @@ impl Prover<'_, '_> {
     /// A kept condition, of the variables as they are now.
     pub fn is_kept(&self, o: &mut Symbolic, r: &mut Symbolic, shape: &TermShape) -> Term {
         let leaves = walk::with(&mut o.terms, r, |r| self.leaves(r));
-        o.terms.of_shape(shape, &leaves).unwrap_or_else(|| o.terms.constant(1, 0))
+        let memory = &o.memory;
+        let stable = !(memory.errno && o.layout.errno == Errno::Visible);
+        let read = |terms: &mut Terms, address: Term, bytes: u32| {
+            stable.then(|| memory::read(terms, memory.version, &memory.stores, address, bytes))
+        };
+        let claim = o.terms.of_shape(shape, &leaves, &read);
+        claim.unwrap_or_else(|| o.terms.constant(1, 0))
     }
 
     /// Vector registers whose four lanes are a variable and fixed numbers more in every run.

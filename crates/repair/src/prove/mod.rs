@@ -199,14 +199,22 @@ impl<'s, 'a> Prover<'s, 'a> {
                 let (mut machine, mut sources) = (edge.machine, edge.sources);
                 let mut new = match sources.first_mut() {
                     Some(source) if to != n => prover.kept(&machine, source, &mut fan.terms),
+                    Some(source) => prover.going_on(source, &mut fan.terms, &fan.leaves),
                     _ => Vec::new(),
                 };
                 machine.terms = std::mem::take(&mut fan.terms);
+                // What moves on one of the ways is at no fixed address.
+                prover.nodes[to].facts.retain(|fact| match fact {
+                    Fact::Based(n, address) => {
+                        machine.places.get(&Place::Gpr(*n)).copied().and_then(|t| machine.address_of(t)) == Some(*address)
+                    }
+                    _ => true,
+                });
                 // The way around a loop finds what the way into it has put there.
                 if to != n {
                     new.extend(prover.loaded(&mut machine));
+                    new.extend(held::based(&mut machine));
                 }
-                new.extend(held::based(&mut machine));
                 new.extend(held::held(&mut machine));
                 fan.terms = std::mem::take(&mut machine.terms);
                 let known = &mut prover.nodes[to].facts;

@@ -311,10 +311,18 @@ impl Machine<'_> {
                 Some(address.wrapping_sub(self.bias))
             }
         };
-        if target != Some(entry) || self.calls_itself_by_tail_calls(frame.function) {
+        if self.calls_itself_by_tail_calls(frame.function) {
             return Err(Fault::NoEntryValue);
         }
-        Ok((caller, site))
+        if target == Some(entry) {
+            return Ok((caller, site));
+        }
+        // gdb has a frame for a function that left by a tail call, and takes what it passed on. lldb asks the caller alone.
+        let jumper = if self.module.lldb_blocks.is_none() { self.jumper(frame) } else { None };
+        let jumper = jumper.ok_or(Fault::NoEntryValue)?;
+        let sites = &self.module.function(jumper.function).call_sites;
+        let site = sites.iter().find(|s| s.return_pc == jumper.pc && s.is_tail).ok_or(Fault::NoEntryValue)?;
+        Ok((jumper, site))
     }
 
     /// A function that may have been re-entered by tail calls has unreliable entry values.

@@ -3,8 +3,10 @@
 use super::cfi::{CfaRule, RegisterRule};
 use super::eval::{Fault, Machine};
 use super::module::FunctionId;
+use super::tailcall;
 use std::cell::OnceCell;
 use trueline_machine::inferior::Regs;
+use trueline_model::Policy;
 
 /// Return address column, which is also the program counter of an unwound frame.
 pub(crate) const RIP: usize = 16;
@@ -40,11 +42,13 @@ pub(crate) struct Frame {
     pub function: FunctionId,
     pub cfa: OnceCell<Option<u64>>,
     pub caller: OnceCell<Option<Box<Frame>>>,
+    /// The function that was called and left by a jump to this one, as it was at the jump.
+    pub jumper: OnceCell<Option<Box<Frame>>>,
 }
 
 impl Frame {
     pub fn innermost(registers: Registers, pc: u64, function: FunctionId) -> Self {
-        Self { registers, pc, lookup: pc, function, cfa: OnceCell::new(), caller: OnceCell::new() }
+        Self { registers, pc, lookup: pc, function, cfa: OnceCell::new(), caller: OnceCell::new(), jumper: OnceCell::new() }
     }
 }
 
@@ -63,6 +67,22 @@ impl Machine<'_> {
     /// The frame that called this one, when it has debug information too.
     pub fn caller<'f>(&self, frame: &'f Frame) -> Option<&'f Frame> {
         frame.caller.get_or_init(|| self.unwind(frame).map(Box::new)).as_deref()
+    }
+
+    /// The frame that left by a tail call to this one, where the debug information allows one way from the call that was made.
+    pub fn jumper<'f>(&self, frame: &'f Frame) -> Option<&'f Frame> {
+        let find = || {
+            let caller = self.caller(frame)?;
+            let (function, after) = *tailcall::chain(self.module, Policy::Gdb, caller.pc, frame.function).first()?;
+            let cfa = self.cfa(frame)?;
+            // At the jump all is as the caller has it, but for the return address on the stack.
+            let mut registers = caller.registers;
+            registers.values[RSP] = cfa.wrapping_sub(8);
+            let jumper = Frame { lookup: after.wrapping_sub(1), ..Frame::innermost(registers, after, function) };
+            jumper.cfa.set(Some(cfa)).ok()?;
+            Some(Box::new(jumper))
+        };
+        frame.jumper.get_or_init(find).as_deref()
     }
 
     fn unwind(&self, frame: &Frame) -> Option<Frame> {
@@ -90,7 +110,7 @@ impl Machine<'_> {
         let pc = registers.get(RIP as u16)?.wrapping_sub(self.bias);
         let lookup = pc.wrapping_sub(1);
         let function = self.module.function_at(lookup)?;
-        Some(Frame { registers, pc, lookup, function, cfa: OnceCell::new(), caller: OnceCell::new() })
+        Some(Frame { registers, pc, lookup, function, cfa: OnceCell::new(), caller: OnceCell::new(), jumper: OnceCell::new() })
     }
 
     /// The link-time address that a frame returns to, whatever code is there.

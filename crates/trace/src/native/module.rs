@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use trueline_dwarf::{DwarfError, Mapped, Module as Tables, Search, Wanted};
-use trueline_model::Policy;
+use trueline_model::{Debugger, Policy};
 
 pub(crate) use trueline_dwarf::{
     BlockId, BlockKind, CallSite, CallTarget, ConstantForm, Field, FileId, Function, FunctionId, Location, Producer, TypeId, TypeKind,
@@ -45,7 +45,7 @@ impl Module {
     }
 
     fn new(tables: Arc<Tables>, policy: Policy) -> Self {
-        let lldb_blocks = (policy == Policy::Lldb).then(|| LldbBlocks::new(&tables));
+        let lldb_blocks = (policy.debugger() == Some(Debugger::Lldb)).then(|| LldbBlocks::new(&tables));
         let gdb_blocks = GdbBlocks::of(&tables, policy);
         Self { tables, lldb_blocks, gdb_blocks }
     }

@@ -28,10 +28,10 @@ pub(super) fn sites_of(module: &Module, policy: Policy, key: &LineKey) -> Vec<Si
     let plain = |pcs: Vec<u64>| pcs.into_iter().map(|pc| Site { pc, block: body(pc) }).collect();
     match policy {
         Policy::Gdb | Policy::Gdb16 | Policy::Gdb18 => {
-            let found = gdb_breaks::chosen(module, &GdbLines::new(module), wanted, key.line.0);
+            let found = gdb_breaks::chosen(module, &GdbLines::new(module), policy, wanted, key.line.0);
             found.into_iter().map(|(line_pc, pc)| Site { pc, block: body(line_pc) }).collect()
         }
-        Policy::Lldb => plain(lldb_breaks::places(module, &LldbLines::new(module), wanted, key.line.0)),
+        Policy::Lldb | Policy::Lldb22 => plain(lldb_breaks::places(module, &LldbLines::new(module), wanted, key.line.0)),
         Policy::Standard => plain(Statements::of(module).at(wanted, key.line.0).iter().map(|r| r.address).collect()),
     }
 }
@@ -115,10 +115,10 @@ pub fn places(request: &TraceRequest, lines: &[LineKey]) -> Result<Placements, T
             let table = GdbLines::new(&module);
             let line_at = |pc| table.at(pc).map(|s| (s.file, s.line));
             for key in lines {
-                note(key, gdb_breaks::places(&module, &table, &of_file(key), key.line.0), &line_at);
+                note(key, gdb_breaks::places(&module, &table, request.policy, &of_file(key), key.line.0), &line_at);
             }
         }
-        Policy::Lldb => {
+        Policy::Lldb | Policy::Lldb22 => {
             let table = LldbLines::new(&module);
             let line_at = |pc| table.at(pc).map(|e| (e.file, e.line));
             for key in lines {

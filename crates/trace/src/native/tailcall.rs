@@ -25,7 +25,7 @@ pub(crate) fn chain(module: &Module, policy: Policy, return_pc: u64, callee: Fun
     search.from(first);
     let mut shown = match policy {
         Policy::Gdb | Policy::Gdb16 | Policy::Gdb18 if search.left > 0 && !search.lost => common_ends(&search.found),
-        Policy::Lldb | Policy::Standard if search.left > 0 && search.found.len() == 1 => search.found.remove(0),
+        Policy::Lldb | Policy::Lldb22 | Policy::Standard if search.left > 0 && search.found.len() == 1 => search.found.remove(0),
         _ => Vec::new(),
     };
     shown.reverse();

@@ -152,7 +152,7 @@ impl<'t> Tracer<'t> {
         let user: Vec<bool> = module.files.iter().map(|f| is_user(request, f)).collect();
         let stepper: Box<dyn Stepper + 't> = match request.policy {
             Policy::Gdb | Policy::Gdb16 | Policy::Gdb18 => Box::new(GdbStepper::new(module, user.clone())),
-            Policy::Lldb => Box::new(LldbStepper::new(module, &user)),
+            Policy::Lldb | Policy::Lldb22 => Box::new(LldbStepper::new(module, &user, request.policy)),
             Policy::Standard => Box::new(StandardStepper::new(module)),
         };
         let mut inferior = Inferior::launch(&request.job()?, module.entry, module.image)?;
@@ -206,7 +206,7 @@ impl<'t> Tracer<'t> {
         });
         self.glide = Glide::new(found.returns);
         let visits = match self.request.patience {
-            Patience::Visits(visits) if self.request.policy != Policy::Lldb => Some(visits),
+            Patience::Visits(visits) if self.request.policy.debugger() != Some(Debugger::Lldb) => Some(visits),
             _ => None,
         };
         self.retirement = Retirement::new(&found.all, visits, self.at_first);

@@ -10,7 +10,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use trueline_dwarf::Var;
 use trueline_machine::inferior::Inferior;
-use trueline_model::{Observation, Policy, VarKind, Variable};
+use trueline_model::{Debugger, Observation, Policy, VarKind, Variable};
 
 /// Bytes above and below the stack pointer that are read together.
 const STACK_ABOVE: usize = 3072;
@@ -328,7 +328,9 @@ impl Watch {
         let module = machine.module;
         let outcome = match (self.policy, &module.var(var).location) {
             // lldb 16 does not know the form and finds no data.
-            (Policy::Lldb, Location::Constant(_, ConstantForm::Abbreviation)) => Err(Fault::Unreadable("no constant data".into())),
+            (Policy::Lldb | Policy::Lldb22, Location::Constant(_, ConstantForm::Abbreviation)) => {
+                Err(Fault::Unreadable("no constant data".into()))
+            }
             _ => fetch(machine, frame, var, &mut self.content),
         };
         if let (Ok(()), Some(seen)) = (&outcome, &self.seen[var.0 as usize])
@@ -345,14 +347,14 @@ impl Watch {
             return None;
         }
         let observation = match (outcome, self.as_lldb_computes(machine, frame, var)) {
-            (Ok(()), _) if self.content.synthetic.is_some() && self.policy == Policy::Lldb => Observation::Unreadable,
+            (Ok(()), _) if self.content.synthetic.is_some() && self.policy.debugger() == Some(Debugger::Lldb) => Observation::Unreadable,
             (Ok(()), Some(text)) => Observation::Value(text),
             (Ok(()), None) => match print(module, self.memory_behind(machine), module.var(var).ty, &self.content, &mut self.text) {
                 Printed::Text => Observation::Value(Arc::from(self.text.as_str())),
                 Printed::AllMissing => Observation::OptimizedOut,
             },
             (Err(Fault::OptimizedOut), _) => Observation::OptimizedOut,
-            (Err(Fault::NoEntryValue), _) if self.policy != Policy::Lldb => Observation::OptimizedOut,
+            (Err(Fault::NoEntryValue), _) if self.policy.debugger() != Some(Debugger::Lldb) => Observation::OptimizedOut,
             (Err(Fault::NoEntryValue | Fault::Unreadable(_) | Fault::IllFormed(_) | Fault::Unsupported(_)), _) => Observation::Unreadable,
         };
         let is_value = matches!(observation, Observation::Value(_))
@@ -380,7 +382,7 @@ impl Watch {
 
     /// In lldb 16 a pointer computed from an address of the binary prints as it stands in the debug information, not relocated.
     fn as_lldb_computes(&self, machine: &Machine<'_>, frame: &Frame, var: VarId) -> Option<Arc<str>> {
-        let bits = self.content.computed.filter(|_| self.policy == Policy::Lldb)?;
+        let bits = self.content.computed.filter(|_| self.policy.debugger() == Some(Debugger::Lldb))?;
         let var = machine.module.var(var);
         if !matches!(machine.module.ty(var.ty).kind, TypeKind::Pointer | TypeKind::Reference(_)) {
             return None;
@@ -420,7 +422,7 @@ fn is_static_to_lldb(location: &Location) -> bool {
 fn describe(module: &Module, id: VarId, policy: Policy) -> Variable {
     let var = module.var(id);
     let kind = match var.kind {
-        VarKind::Local if policy == Policy::Lldb && is_static_to_lldb(&var.location) => VarKind::Global,
+        VarKind::Local if policy.debugger() == Some(Debugger::Lldb) && is_static_to_lldb(&var.location) => VarKind::Global,
         kind => kind,
     };
     Variable {
@@ -481,14 +483,14 @@ pub(crate) fn visible(module: &Module, pc: u64, hidden: usize, policy: Policy, u
             break;
         }
     }
-    if let (Policy::Lldb, Some(block)) = (policy, outermost) {
+    if let (Policy::Lldb | Policy::Lldb22, Some(block)) = (policy, outermost) {
         add_statics(module, block, &mut vars);
     }
     if let Some(function) = module.function_at(pc) {
         let globals = &module.unit(module.function(function).unit).globals;
         vars.extend(globals.iter().filter(|&&g| module.var(g).decl_file.is_none_or(&user)));
     }
-    if policy == Policy::Lldb {
+    if policy.debugger() == Some(Debugger::Lldb) {
         vars.retain(|&v| {
             let var = module.var(v);
             let lost_global = var.kind == VarKind::Global && matches!(var.location, Location::None);

@@ -46,7 +46,8 @@ def render(value, type_, budget):
         return float_text(float(value), type_.sizeof)
     if code in (gdb.TYPE_CODE_COMPLEX, getattr(gdb, "TYPE_CODE_DECFLOAT", -1)):
         return value.format_string()
-    return str(int(value))
+    # Python's numbers are made of at most eight bytes of gdb's.
+    return str(int(value)) if type_.sizeof <= 8 else value.format_string(format="d")
 
 
 def active_variant(value, type_):

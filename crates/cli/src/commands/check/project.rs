@@ -2,7 +2,7 @@
 
 use super::baseline::Baseline;
 use super::batch::{BuildRow, CheckView, Checked, CheckedProgram, CheckedSubject};
-use crate::input::project::{ProjectFlags, launch_of};
+use crate::input::project::{ProjectFlags, launch_of, ownership_of};
 use crate::input::{BuildFlags, LaunchFlags};
 use anyhow::Context;
 use rayon::prelude::*;
@@ -74,7 +74,8 @@ fn check_run(
     view: &CheckView,
 ) -> anyhow::Result<Checked> {
     let launch = launch_of(run, &builds.reference, flags)?;
-    let checker = Checker::new(CheckOptions { launch, ..options.clone() })?;
+    let ownership = ownership_of(&builds.reference, &options.ownership);
+    let checker = Checker::new(CheckOptions { launch, ownership, ..options.clone() })?;
     let binary = run.program_in(&builds.reference)?;
     let reference = checker.reference_pair(&binary, &run.args).map_err(|e| about_stripping(e, run, &binary))?;
     let mut rows = Vec::new();

@@ -1,10 +1,11 @@
 //! `hunt --project`: which inputs there are, how each is run, and the command that looks at one again.
 
 use super::{Args, STOP, reporter, stop_on_signals};
-use crate::input::project::launch_of;
+use crate::input::project::{launch_of, ownership_of};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use trueline_campaign::{CampaignPlan, Oracle, ProjectHunt, ProjectInput, Totals, run_project};
+use trueline_check::Ownership;
 use trueline_model::{Language, OptLevel};
 use trueline_project::{BuildSystem, BuiltTree, CompilerChoice, RunCommand, identity_of, input_number};
 use trueline_store::Store;
@@ -33,6 +34,7 @@ pub fn hunt(args: &Args, directory: &Path, plan: &CampaignPlan) -> anyhow::Resul
             launch.stdin = input.stdin.clone().or(launch.stdin);
             Ok(launch)
         },
+        ownership: &|reference: &BuiltTree| ownership_of(reference, &Ownership::default()),
         command: &|input: &ProjectInput, compiler: &Compiler, opt: OptLevel| {
             let stdin = input.stdin.as_ref().map_or_else(String::new, |path| format!(" --stdin {}", quote(path)));
             let target = args.project.target(&directory, &input.run, &plan.cflags) + &args.launch.words() + &stdin;

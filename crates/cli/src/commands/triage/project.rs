@@ -3,12 +3,12 @@
 use super::print::role_name;
 use crate::commands::check::project::about_stripping;
 use crate::input::LaunchFlags;
-use crate::input::project::{ProjectFlags, launch_of};
+use crate::input::project::{ProjectFlags, launch_of, ownership_of};
 use anyhow::bail;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
-use trueline_check::{CheckOptions, Checker, Repeat};
+use trueline_check::{CheckOptions, Checker, Ownership, Repeat};
 use trueline_explain::{FindingCase, Functions, Looking, ProjectCause, ProjectExplainer, check_options};
 use trueline_model::{Fault, OptLevel, PassName, PassRole, Violation, wording};
 use trueline_project::{CompilerChoice, Mixing, MixtureMaker, RunCommand, build};
@@ -181,6 +181,7 @@ impl ProjectQuestion<'_> {
     ) -> anyhow::Result<Vec<ProjectFinding>> {
         let options = CheckOptions {
             launch: launch_of(run, mixer.reference(), self.launch)?,
+            ownership: ownership_of(mixer.reference(), &Ownership::default()),
             repeat: Repeat::Twice,
             patience: Patience::Visits(VISITS),
             limits: Limits::seconds(RUN_SECONDS),

@@ -22,7 +22,7 @@ impl GdbBlocks {
         match policy {
             Policy::Gdb16 => Some(Self::new(module, |_| false)),
             Policy::Gdb18 => Some(Self::new(module, |block| module.block(block).is_inlined())),
-            Policy::Gdb | Policy::Lldb | Policy::Standard => None,
+            Policy::Gdb | Policy::Lldb | Policy::Lldb22 | Policy::Standard => None,
         }
     }
 

@@ -1,4 +1,4 @@
-//! lldb 16's `step-in`.
+//! lldb's `step-in`, that of lldb 16 and what lldb 22 does otherwise.
 //!
 //! A step ends as soon as control leaves the line's address ranges for the start of a row of another line, is_stmt or
 //! not; a return to the caller ends it wherever that is, also in the middle of a row; an inlined call that starts at
@@ -7,6 +7,9 @@
 //!
 //! Within its ranges lldb does not look at every instruction: it runs to the next branch and single-steps only what is
 //! nearer than that. Where it happens to look at the start of an inlined call, it steps into that call as if asked to.
+//!
+//! lldb 22 shows an inlined call from outside only where it got there by executing one instruction: where it ran to the end of
+//! its range, or out of a function of another file, and the call starts there, it is inside at once.
 
 use super::lldb_gait as gait;
 use super::lldb_lines::LldbLines;
@@ -16,6 +19,7 @@ use crate::native::module::{BlockId, FileId, FunctionId, Module};
 use iced_x86::{Decoder, DecoderOptions, FlowControl};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use trueline_model::Policy;
 
 #[derive(Debug)]
 struct Place {
@@ -54,12 +58,14 @@ pub(crate) struct LldbStepper<'m> {
     detours: HashSet<u64>,
     /// By function: whether calls were inlined into it.
     inlines: Vec<bool>,
+    /// Which lldb it is.
+    policy: Policy,
     plan: Plan,
     generation: u64,
 }
 
 impl<'m> LldbStepper<'m> {
-    pub fn new(module: &'m Module, user: &[bool]) -> Self {
+    pub fn new(module: &'m Module, user: &[bool], policy: Policy) -> Self {
         let lines = LldbLines::new(module);
         let is_user = |pc: u64| lines.at(pc).is_none_or(|e| user[e.file.0 as usize]);
         let detours = detours(module, is_user);
@@ -67,7 +73,7 @@ impl<'m> LldbStepper<'m> {
         for block in module.blocks.iter().filter(|b| b.is_inlined()) {
             inlines[block.function.0 as usize] = true;
         }
-        Self { module, lines, places: HashMap::new(), detours, inlines, plan: Plan::default(), generation: 0 }
+        Self { module, lines, places: HashMap::new(), detours, inlines, policy, plan: Plan::default(), generation: 0 }
     }
 
     fn place(&mut self, pc: u64) -> Rc<Place> {
@@ -165,6 +171,21 @@ impl<'m> LldbStepper<'m> {
         }
     }
 
+    /// Whether an inlined call starts here and lldb 22 has run to it rather than executed one instruction: to the end of its
+    /// range, or out of a function that it left at once.
+    fn is_run_into(&self, position: &Position, place: &Place) -> bool {
+        if self.policy != Policy::Lldb22 || place.hidden == 0 {
+            return false;
+        }
+        let looked_at = self.plan.looked_at;
+        // A jump may lead behind a call too; then the step began further on.
+        if self.detours.contains(&position.pc) {
+            return looked_at < position.pc;
+        }
+        let range = self.plan.ranges.iter().find(|r| r.0 <= looked_at && looked_at < r.1);
+        range.is_some_and(|&(_, end)| end == position.pc && gait::runs_to_end(self.module, looked_at, end))
+    }
+
     fn stop(&mut self, pc: u64, place: &Place, hidden: usize) -> Verdict {
         match self.line_of(pc, place, hidden) {
             Some((file, line)) if line != 0 => {
@@ -234,7 +255,7 @@ impl Stepper for LldbStepper<'_> {
             self.plan.resume_at = None;
         }
         let place = self.place(pc);
-        let hidden = place.hidden;
+        let hidden = if self.is_run_into(position, &place) { 0 } else { place.hidden };
         if self.detours.contains(&pc) {
             return self.stop(pc, &place, hidden);
         }

@@ -43,6 +43,18 @@ pub(super) fn next(module: &Module, pc: u64, end: u64) -> Option<Next> {
     Some(Next { pc: if runs { end } else { first? }, runs })
 }
 
+/// Whether the last move on a straight way from `from` to the range's end is a run, rather than one instruction.
+pub(super) fn runs_to_end(module: &Module, from: u64, end: u64) -> bool {
+    let mut at = from;
+    while let Some(n) = next(module, at, end) {
+        if n.pc >= end || n.pc <= at {
+            return n.pc == end && n.runs;
+        }
+        at = n.pc;
+    }
+    false
+}
+
 /// Whether lldb looks at `to`, having looked at `from` before, and where it last did so up to there.
 pub(super) fn looks(module: &Module, from: u64, to: u64, end: u64) -> (bool, u64) {
     let mut at = from;

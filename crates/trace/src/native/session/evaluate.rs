@@ -87,7 +87,8 @@ pub(super) struct Evaluator<'e> {
 impl Evaluator<'_> {
     /// The canonical text of an expression's value.
     pub fn text(&self, node: &Node) -> Result<String, Stray> {
-        let part = self.part(node)?;
+        // What is shown of a reference is what it stands for.
+        let part = self.dereferenced(&self.part(node)?)?;
         self.print(&part)
     }
 
@@ -213,6 +214,11 @@ impl Evaluator<'_> {
         {
             return outer;
         }
+        if is_local.is_none()
+            && let Some(member) = self.own_member(name)
+        {
+            return member;
+        }
         let at_file_scope = || module.units.iter().flat_map(|u| &u.globals).copied().find(|&v| *module.var(v).name == *name);
         // In the order of the blocks: statics of a function are variables of its blocks too.
         let first = self.scope.iter().find(|n| match n {
@@ -232,6 +238,19 @@ impl Evaluator<'_> {
             return Ok(Part::whole(Kind::Function, Held::Memory(address)));
         }
         Err(Stray::NoSymbol)
+    }
+
+    /// A member of the object that a method works on; none where there is no such member.
+    fn own_member(&self, name: &str) -> Option<Result<Part, Stray>> {
+        const OBJECT: &str = "this";
+        let is_method = |n: &Named| matches!(n, Named::Variable(var) if *self.machine.module.var(*var).name == *OBJECT);
+        if name == OBJECT || !self.scope.iter().any(is_method) {
+            return None;
+        }
+        let object = self.named(OBJECT).ok()?;
+        let class = object.kind.target(self.machine.module)?;
+        self.field(&class, name).ok()?;
+        Some(self.member(&object, name))
     }
 
     /// A variable of the function around a nested one, in the activation that it belongs to.

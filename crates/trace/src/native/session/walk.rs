@@ -26,7 +26,7 @@ pub(super) fn stepper<'m>(module: &'m Module, policy: Policy) -> Box<dyn Stepper
     let user = vec![true; module.files.len()];
     match policy {
         Policy::Gdb | Policy::Gdb16 | Policy::Gdb18 => Box::new(GdbStepper::new(module, user)),
-        Policy::Lldb => Box::new(LldbStepper::new(module, &user)),
+        Policy::Lldb | Policy::Lldb22 => Box::new(LldbStepper::new(module, &user, policy)),
         Policy::Standard => Box::new(StandardStepper::new(module)),
     }
 }
