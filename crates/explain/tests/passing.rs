@@ -2,22 +2,22 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trueline_explain::{FailingCase, LEAST_PASSING, PassingPrograms, Soundness, SwitchJudge, passing_programs};
-use trueline_isolate::Setting;
-use trueline_model::{Answer, CodeMap, Coverage, CoverageSet, Interesting, Language, OptLevel, Origin, Program, SeamError};
+use trueline_isolate::ProgramSetting;
+use trueline_model::{CodeMap, Coverage, CoverageSet, Interesting, Language, OptLevel, Origin, Program, SeamError, StillShows};
 use trueline_toolchain::find_compiler;
 
 /// Programs with an even number pass.
 struct EvenPasses;
 
 impl Interesting for EvenPasses {
-    fn judge(&self, _: &Program) -> Result<Answer, SeamError> {
-        Ok(Answer::Yes)
+    fn judge(&self, _: &Program) -> Result<StillShows, SeamError> {
+        Ok(StillShows::Yes)
     }
 }
 
 impl SwitchJudge for EvenPasses {
-    fn judge_flags(&self, _: &Program, _: &[String]) -> Result<Answer, SeamError> {
-        Ok(Answer::Yes)
+    fn judge_flags(&self, _: &Program, _: &[String]) -> Result<StillShows, SeamError> {
+        Ok(StillShows::Yes)
     }
 
     fn passing_levels(&self, _: &Program) -> Result<Vec<OptLevel>, SeamError> {
@@ -58,7 +58,7 @@ fn given(count: usize, budget: usize, seed: u64) -> Option<PassingPrograms> {
     let case = FailingCase {
         kind: "wrong-code",
         message: String::new(),
-        setting: Setting { compiler, opt: OptLevel::O2, flags: vec!["-fno-tree-vrp".to_owned()] },
+        setting: ProgramSetting { compiler, opt: OptLevel::O2, flags: vec!["-fno-tree-vrp".to_owned()] },
         crash: false,
         protect_output: false,
         judge: Box::new(EvenPasses),

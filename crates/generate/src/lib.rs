@@ -17,4 +17,4 @@ pub use corpus::Corpus;
 pub use csmith::{Csmith, CsmithOptions};
 pub use filter::{Filter, Rejection, lints_of, sanitizers_for};
 pub use source::{ProgramSource, SourceError, SourceSpec, Weave};
-pub use weave::{Dice, weave, weave_wide};
+pub use weave::{Dice, weave, weave_swarm, weave_wide};

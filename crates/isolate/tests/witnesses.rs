@@ -1,8 +1,8 @@
 //! Which mutants become witnesses: those that pass, look different to the compiler, and are programs at all.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use trueline_isolate::{Found, WitnessSearch};
-use trueline_model::{Answer, CodeMap, Coverage, CoverageSet, Interesting, Language, Origin, Program, SeamError, Validity};
+use trueline_isolate::{SearchOutcome, WitnessSearch};
+use trueline_model::{CodeMap, Coverage, CoverageSet, Interesting, Language, Origin, Program, SeamError, StillShows, Validity};
 
 const FAILING: &str = "int table[8];
 int main(void) {
@@ -16,8 +16,8 @@ int main(void) {
 struct OnlyTheFirst;
 
 impl Interesting for OnlyTheFirst {
-    fn judge(&self, candidate: &Program) -> Result<Answer, SeamError> {
-        Ok(if candidate.source == FAILING { Answer::Yes } else { Answer::No })
+    fn judge(&self, candidate: &Program) -> Result<StillShows, SeamError> {
+        Ok(if candidate.source == FAILING { StillShows::Yes } else { StillShows::No })
     }
 }
 
@@ -45,7 +45,7 @@ impl Validity for InsideTheArray {
     }
 }
 
-fn search(validity: Option<&dyn Validity>) -> Found {
+fn search(validity: Option<&dyn Validity>) -> SearchOutcome {
     let origin = Origin::File { path: "program.c".into() };
     let program = Program { name: "program.c".to_owned(), language: Language::C, source: FAILING.to_owned(), origin, cflags: Vec::new() };
     let coverage = AlwaysNew::default();
@@ -62,7 +62,7 @@ fn search(validity: Option<&dyn Validity>) -> Found {
 #[test]
 fn a_mutant_with_undefined_behaviour_is_no_witness_although_it_passes() {
     let (careless, careful) = (search(None), search(Some(&InsideTheArray)));
-    let is_invalid = |found: &Found| found.witnesses.iter().filter(|w| !w.program.source.contains("i = 0; i < 8; i++")).count();
+    let is_invalid = |found: &SearchOutcome| found.witnesses.iter().filter(|w| !w.program.source.contains("i = 0; i < 8; i++")).count();
     assert!(is_invalid(&careless) > 0, "mutation makes such programs: {} of {}", careless.invalid, careless.judged);
     assert_eq!(is_invalid(&careful), 0);
     assert!(careful.invalid > 0 && !careful.witnesses.is_empty(), "{} refused of {}", careful.invalid, careful.judged);

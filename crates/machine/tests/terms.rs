@@ -177,7 +177,16 @@ fn bits_across_a_seam_are_those_of_both_sides() {
 
 #[test]
 fn a_sum_with_itself_is_twice_the_number_in_every_float() {
-    for bits in [0u64, 1 << 63, 1, 0x7ff0_0000_0000_0000, 0x7ff8_0000_0000_0001, 0xfff8_0000_0000_0123, 0x7fef_ffff_ffff_ffff, 0x000f_ffff_ffff_ffff] {
+    for bits in [
+        0u64,
+        1 << 63,
+        1,
+        0x7ff0_0000_0000_0000,
+        0x7ff8_0000_0000_0001,
+        0xfff8_0000_0000_0123,
+        0x7fef_ffff_ffff_ffff,
+        0x000f_ffff_ffff_ffff,
+    ] {
         let x = std::hint::black_box(f64::from_bits(bits));
         assert_eq!((x + x).to_bits(), (x * std::hint::black_box(2.0)).to_bits(), "{bits:#x}");
     }

@@ -340,12 +340,15 @@ impl Digest {
     }
 }
 
+/// Where a backtrace is in memory, the address of a stop and its line.
+type SeenPlace = (usize, u64, Option<Line>);
+
 /// Stops by the place of their backtraces in memory: an engine hands the same backtrace out again and again, and to compare all of
 /// its names at each stop would cost more than to look at the variables.
 #[derive(Clone, Debug, Default)]
 struct Recent {
     /// As long as a backtrace is kept, no other can be at its place.
-    stops: HashMap<(usize, u64, Option<Line>), (StopId, Arc<[Frame]>)>,
+    stops: HashMap<SeenPlace, (StopId, Arc<[Frame]>)>,
 }
 
 /// Backtraces that are kept for that.

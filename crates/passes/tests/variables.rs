@@ -468,22 +468,25 @@ fn both_deleted() -> Vec<Event> {
 fn what_a_phi_is_on_one_path_is_not_stale_in_other_words() {
     const PHI: u8 = 44;
     // The start of a loop's counter is salvaged, and behind the pass it is what is shown where the loop is not entered.
-    let counted = |start: u64, with_phi: bool| {
-        let head = behind(inst(40, BR, &[]), describes(51, &[20], PLAIN));
+    let counted = |start: u64, shown: u64, with_phi: bool| {
+        let head = behind(inst(40, BR, &[]), describes(51, &[shown], PLAIN));
         let head = if with_phi { head } else { inst(40, BR, &[]) };
         vec![
             block(100, &[101], vec![inst(10, ADD, &[ARGUMENT, SEVEN]), behind(inst(41, BR, &[]), describes(50, &[ARGUMENT], start))]),
-            block(101, &[102, 103], vec![inst(20, PHI, &[10, 21]), head]),
+            block(101, &[102, 103], vec![inst(20, PHI, &[10, 21]), inst(22, PHI, &[ARGUMENT, 23]), inst(23, ADD, &[22, SEVEN]), head]),
             block(102, &[101], vec![inst(21, ADD, &[20, SEVEN]), inst(42, BR, &[])]),
             block(103, &[], vec![inst(11, CALL, &[]), inst(12, BR, &[])]),
         ]
     };
-    let at_call = |start: u64| {
-        let verdicts = judged(counted(start, true), vec![event(EventKind::RecordDeath, 51, 0)], counted(start, false));
+    let at_call = |start: u64, shown: u64| {
+        let verdicts = judged(counted(start, shown, true), vec![event(EventKind::RecordDeath, 51, 0)], counted(start, shown, false));
         verdicts.into_iter().map(|v| v.kind).collect::<Vec<_>>()
     };
-    assert!(at_call(PLUS_7).is_empty(), "{:?}", at_call(PLUS_7));
-    assert_eq!(at_call(PLUS_8), [VariableErrorKind::Stale], "another number is none of the phi's");
+    let (itself, sum_of_another) = (20, 23);
+    for shown in [itself, sum_of_another] {
+        assert!(at_call(PLUS_7, shown).is_empty(), "{:?}", at_call(PLUS_7, shown));
+        assert_eq!(at_call(PLUS_8, shown), [VariableErrorKind::Stale], "another number is none of the phi's");
+    }
 }
 
 #[test]

@@ -36,6 +36,11 @@ fn a_sum_that_the_vectorizer_lost_shows_as_before_the_loop() {
     expect("stale/vectorized.c");
 }
 
+#[test]
+fn assignments_of_two_branches_are_missed_where_the_branches_meet() {
+    expect("stale/branches.c");
+}
+
 fn clang() -> Option<Compiler> {
     find_compiler("clang-16").inspect_err(|_| eprintln!("skipped: no clang-16")).ok()
 }

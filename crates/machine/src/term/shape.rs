@@ -66,9 +66,9 @@ impl Terms {
             TermNode::Concat(a, b) => TermShape::Joined(part(*a)?, part(*b)?),
             TermNode::Zext(a, width) => TermShape::Zeroes(part(*a)?, *width),
             TermNode::Sext(a, width) => TermShape::Sign(part(*a)?, *width),
-            TermNode::Var(width, name) if self.is_base(t) => Shape::Base(*width, self.names[name.0 as usize].clone()),
-            Node::Call(..) if self.loaded_from(t).is_some() => Shape::Load(self.width(t) / 8, part(self.loaded_from(t)?)?),
-            Node::Var(..) | TermNode::Ite(..) | TermNode::Extreme(..) | TermNode::Call(..) => return None,
+            TermNode::Var(width, name) if self.is_base(t) => TermShape::Base(*width, self.names[name.0 as usize].clone()),
+            TermNode::Call(..) if self.loaded_from(t).is_some() => TermShape::Load(self.width(t) / 8, part(self.loaded_from(t)?)?),
+            TermNode::Var(..) | TermNode::Ite(..) | TermNode::Extreme(..) | TermNode::Call(..) => return None,
         })
     }
 
@@ -97,8 +97,8 @@ impl Terms {
                 let a = self.of_shape(a, leaves, read)?;
                 self.sext(a, *width)
             }
-            Shape::Base(width, name) => self.var(*width, name),
-            Shape::Load(bytes, a) => {
+            TermShape::Base(width, name) => self.var(*width, name),
+            TermShape::Load(bytes, a) => {
                 let a = self.of_shape(a, leaves, read)?;
                 read(self, a, *bytes)?
             }

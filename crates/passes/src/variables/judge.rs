@@ -462,15 +462,35 @@ impl Function<'_, '_> {
         self.says_the_same(was, is)
     }
 
-    /// Whether a phi that was described has what is described now as one of its operands: on that path they are the same.
+    /// Whether what is described now is what was described where a phi has one of its operands: on that path they are the same.
     fn is_incoming(&self, was: &Def<'_>, is: &Def<'_>) -> bool {
-        let [ValueId::Inst(phi)] = was.values.as_slice() else { return false };
-        let Some(record) = self.history.record_before(*phi).filter(|record| record.opcode == opcode::PHI) else { return false };
-        record.operands.iter().any(|at| {
-            let operand = self.history.value_before(*at);
-            // Salvaging may have put the operand in other words before.
-            matches!(is.values.as_slice(), [value] if operand == *value || self.heirs(operand).contains(value))
-                || self.says_the_same(&Def { values: vec![operand], ..was.clone() }, is)
+        let phi = |value: &ValueId| match value {
+            ValueId::Inst(id) => self.history.record_before(*id).filter(|record| record.opcode == opcode::PHI),
+            ValueId::Given(_) => None,
+        };
+        if let ([old], [value]) = (was.values.as_slice(), is.values.as_slice())
+            && let Some(record) = phi(old)
+            && record.operands.iter().map(|at| self.history.value_before(*at)).any(|o| o == *value || self.heirs(o).contains(value))
+        {
+            return true;
+        }
+        // Either may have been put in other words before, and the value may only be computed by the phi.
+        [Extension::Zeros, Extension::Sign].into_iter().any(|extension| {
+            let reader = self.reader(Side::Before);
+            let before = reader.described(&was.values, was.record.expression, extension);
+            let after = self.reader(Side::After).described(&is.values, is.record.expression, extension);
+            let (Some(before), Some(after)) = (before, after) else { return false };
+            let mut leaves = BTreeSet::new();
+            before.leaves(&mut leaves);
+            leaves.iter().filter_map(|leaf| Some((*leaf, phi(leaf)?))).any(|(leaf, record)| {
+                record.operands.iter().filter_map(|at| reader.term(self.history.value_before(*at))).any(|operand| {
+                    let before = before.with(leaf, &operand);
+                    let mut leaves = BTreeSet::new();
+                    before.leaves(&mut leaves);
+                    after.leaves(&mut leaves);
+                    leaves.iter().all(|leaf| self.is_untouched(*leaf)) && differ(&before, &after, self.bits_of(was.key)).is_none()
+                })
+            })
         })
     }
 

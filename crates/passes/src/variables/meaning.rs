@@ -165,6 +165,21 @@ impl Term {
         }
     }
 
+    /// The same with a leaf that is something else.
+    pub fn with(self: &Rc<Self>, leaf: ValueId, other: &Rc<Self>) -> Rc<Self> {
+        let inner = |term: &Rc<Self>| term.with(leaf, other);
+        let meaning = match &self.meaning {
+            Meaning::Leaf(value) if *value == leaf => return Rc::clone(other),
+            Meaning::Number(_) | Meaning::Leaf(_) | Meaning::FloatCompare(..) => return Rc::clone(self),
+            Meaning::Operate(operator, a, b) => Meaning::Operate(*operator, inner(a), inner(b)),
+            Meaning::Compare(relation, a, b) => Meaning::Compare(*relation, inner(a), inner(b)),
+            Meaning::Extend(extension, a) => Meaning::Extend(*extension, inner(a)),
+            Meaning::Truncate(a) => Meaning::Truncate(inner(a)),
+            Meaning::Select(c, a, b) => Meaning::Select(inner(c), inner(a), inner(b)),
+        };
+        Rc::new(Self { width: self.width, meaning, poisoned_by: self.poisoned_by })
+    }
+
     /// Adds the numbers in it to a set.
     fn numbers(&self, found: &mut BTreeSet<u64>) {
         match &self.meaning {

@@ -9,7 +9,8 @@
 //! nearer than that. Where it happens to look at the start of an inlined call, it steps into that call as if asked to.
 //!
 //! lldb 22 shows an inlined call from outside only where it got there by executing one instruction: where it ran to the end of
-//! its range, or out of a function of another file, and the call starts there, it is inside at once.
+//! its range, or out of a function of another file, and the call starts there, it is inside at once. After an inlined call that ends
+//! there the next one is shown from outside as before.
 
 use super::lldb_gait as gait;
 use super::lldb_lines::LldbLines;
@@ -172,7 +173,7 @@ impl<'m> LldbStepper<'m> {
     }
 
     /// Whether an inlined call starts here and lldb 22 has run to it rather than executed one instruction: to the end of its
-    /// range, or out of a function that it left at once.
+    /// range, in a call that is inside of the step's own function, or out of a function that it left at once.
     fn is_run_into(&self, position: &Position, place: &Place) -> bool {
         if self.policy != Policy::Lldb22 || place.hidden == 0 {
             return false;
@@ -181,6 +182,10 @@ impl<'m> LldbStepper<'m> {
         // A jump may lead behind a call too; then the step began further on.
         if self.detours.contains(&position.pc) {
             return looked_at < position.pc;
+        }
+        let inside = Self::frame_id(position.stack, place, 0);
+        if self.order(position, inside, Self::parent_id(position, place, 0)) != Order::Younger {
+            return false;
         }
         let range = self.plan.ranges.iter().find(|r| r.0 <= looked_at && looked_at < r.1);
         range.is_some_and(|&(_, end)| end == position.pc && gait::runs_to_end(self.module, looked_at, end))
