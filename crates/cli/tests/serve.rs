@@ -98,7 +98,9 @@ fn a_running_campaign_is_followed_in_a_browser() {
             "--jobs",
             "1",
             "--seeds",
-            "1..16",
+            "1..100000",
+            "--for",
+            "170s",
             "--db",
         ])
         .arg(&db)
@@ -109,7 +111,7 @@ fn a_running_campaign_is_followed_in_a_browser() {
     let (_server, address) = serve(&db);
 
     // The browser's clock runs ahead while it waits for nothing, and stands while it waits for us: how much of the hunt it sees
-    // depends on how fast we answer. It looks again until it has seen a finding come, for as long as the hunt runs.
+    // depends on how fast we answer. It looks again until it has seen a finding come; then the hunt is asked to end.
     let live = loop {
         let dom = browse(&format!("http://{address}/"), 900_000, &["--dump-dom"]);
         let seen = dom.as_ref().is_none_or(|dom| dom.contains(" new</div>"));
@@ -117,7 +119,8 @@ fn a_running_campaign_is_followed_in_a_browser() {
             break dom;
         }
     };
-    assert!(hunt.0.wait().unwrap().success());
+    let asked = Command::new("kill").args(["-INT", &hunt.0.id().to_string()]).status().unwrap();
+    assert!(hunt.0.wait().unwrap().success() && asked.success(), "the hunt ends in good order");
     let store = Store::open_existing(&db).unwrap();
     let findings = store.findings().unwrap();
     let clang = findings.iter().find(|f| f.finding.compiler.to_string().contains("clang")).map(|f| f.id.0);
