@@ -1,0 +1,10 @@
+#!/bin/sh
+# Shows the fault of report.md. CC and GDB may name others. Exit 0: it shows. 1: it does not. 2: it cannot be told.
+cd "$(dirname "$0")" || exit 2
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+"${CC:-gcc}" "${LEVEL:--O2}" -g program.c -o "$work/a.out" || exit 2
+shown=$("${GDB:-gdb}" -nx -batch -ex 'break program.c:8' -ex run -ex 'print count' "$work/a.out" 2>/dev/null | sed -n 's/^\$1 = //p')
+echo "gdb shows count = $shown; the program computes 41."
+[ -n "$shown" ] || exit 2
+[ "$shown" = 42 ]
