@@ -2,6 +2,7 @@
 
 use crate::build::{Compiled, LevelBuild, compile};
 use crate::codegen;
+use crate::declared::Declarations;
 use crate::effects::{self, Assignments, ReferenceEffects};
 use crate::moments::{MomentCount, Placing};
 use crate::note::{Note, Seen};
@@ -107,6 +108,8 @@ pub struct Reference {
     visits: Visits,
     /// What its lines do, watched when first asked for; none where that cannot be watched.
     effects: OnceLock<Option<ReferenceEffects>>,
+    /// Its values line by line, traced when first asked for: the digest keeps them once.
+    by_line: OnceLock<Digest>,
     /// How much of the run was looked at.
     seen: Seen,
     /// CPU time of the compilation.
@@ -130,6 +133,8 @@ struct Ground {
     behaviour: Behaviour,
     user_files: Vec<String>,
     launch: Launch,
+    /// Where its functions stand by the source.
+    declared: Declarations,
     /// The libraries that the build has, where these are looked at: a program of one file is checked without.
     libraries: Option<Vec<LoadedLibrary>>,
     /// What the build was asked about so far.
@@ -263,7 +268,8 @@ impl Checker {
         if digest.steps == 0 {
             return Err(CheckError::NothingChecked { reason: nothing_stepped(&executed, &user_files) });
         }
-        let mut facts = facts::of_reference(&debug, executed, &source);
+        let declared = Declarations::of(&debug, &source);
+        let mut facts = facts::of_reference(&debug, executed, &source, &declared);
         facts.user_files.clone_from(&user_files);
         if self.options.repeat == Repeat::Twice {
             // A run that was cut off is cut off at the same stop again, so that the two can be compared.
@@ -280,13 +286,25 @@ impl Checker {
             facts.unsteady = Unsteady::between(&digest, &again);
             trace_cpu += second.cpu;
         }
-        let ground = Arc::new(Ground { binary, debug, facts, source, behaviour, user_files, launch, libraries, watched: Mutex::default() });
+        let ground = Arc::new(Ground {
+            binary,
+            debug,
+            facts,
+            source,
+            behaviour,
+            user_files,
+            launch,
+            declared,
+            libraries,
+            watched: Mutex::default(),
+        });
         Ok(Reference {
             ground,
             digest,
             visits,
             seen,
             effects: OnceLock::new(),
+            by_line: OnceLock::new(),
             compile_cpu: Duration::ZERO,
             compile_rss: 0,
             trace_cpu,
@@ -394,16 +412,20 @@ impl Checker {
         if others.is_empty() {
             return Ok(());
         }
-        // The reference keeps its values once, not line by line.
-        let mut by_line = Digest::new(Role::Optimized);
-        let request = self.request(ground_debug, ground_binary, user_files, launch);
-        run.trace_cpu += self.engine.trace(&request, &mut by_line)?.cpu;
+        if reference.by_line.get().is_none() {
+            let mut by_line = Digest::new(Role::Optimized);
+            let request = self.request(ground_debug, ground_binary, user_files, launch);
+            run.trace_cpu += self.engine.trace(&request, &mut by_line)?.cpu;
+            // Somebody else may have been faster, with the same result.
+            let _ = reference.by_line.set(by_line);
+        }
+        let Some(by_line) = reference.by_line.get() else { return Ok(()) };
         for other in others {
             let debug = Module::load(&other.binary, Wanted::new(user_files), &self.options.search)?;
             let mut digest = Digest::new(Role::Optimized);
             let summary = self.engine.trace(&self.request(&debug, &other.binary, user_files, launch), &mut digest)?;
             run.trace_cpu += summary.cpu;
-            for lost in settings::lost(&run.debug, &by_line, &digest, &other.flag) {
+            for lost in settings::lost(&run.debug, by_line, &digest, &other.flag) {
                 if !run.violations.iter().any(|v| v.same_as(&lost)) {
                     run.violations.push(lost);
                 }
@@ -419,8 +441,8 @@ impl Checker {
         let (digest, visits, summary) = self.trace_reference(&self.request(debug, binary, user_files, launch), self.looks_at_moments())?;
         let (ground, commands) = (Arc::clone(&reference.ground), reference.commands.clone());
         let seen = Seen::of(&summary, reference.seen.executed);
-        let (effects, trace_cpu, compile_cpu) = (OnceLock::new(), summary.cpu, Duration::ZERO);
-        Ok(Reference { ground, digest, visits, seen, effects, compile_cpu, compile_rss: 0, trace_cpu, commands, scratch: None })
+        let (effects, by_line, trace_cpu, compile_cpu) = (OnceLock::new(), OnceLock::new(), summary.cpu, Duration::ZERO);
+        Ok(Reference { ground, digest, visits, seen, effects, by_line, compile_cpu, compile_rss: 0, trace_cpu, commands, scratch: None })
     }
 
     /// Judges the build of another checker's run again, with this one's engine and policy; nothing is compiled.
@@ -578,6 +600,9 @@ impl Checker {
         notes.extend(
             Note::few_seen(&ground.facts.executed, &reference.digest).filter(|_| self.looks_everywhere() && reference.seen.is_whole()),
         );
+        if self.options.invariants.contains(&Invariant::SelfContradiction) {
+            notes.extend(ground.declared.contradicted(&ground.facts, &reference.digest));
+        }
         let here = Seen::of(&summary, 0);
         notes.extend(Note::threads(self.options.threads, &reference.seen, &here));
         // What lines do is watched over the whole run, whether or not every stop was made; not of one that was cut off.

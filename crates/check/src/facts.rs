@@ -1,5 +1,6 @@
 //! From debug information to the facts that the oracle's rules ask for.
 
+use crate::declared::Declarations;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use trueline_dwarf::op::Op;
@@ -8,7 +9,7 @@ use trueline_model::{LineKey, VarKey};
 use trueline_oracle::{Declared, Extent, Home, OptimizedFacts, ReferenceFacts, RowNote, SourceFacts};
 
 /// Facts of the -O0 build.
-pub(crate) fn of_reference(module: &Module, executed: BTreeSet<LineKey>, source: &SourceFacts) -> ReferenceFacts {
+pub(crate) fn of_reference(module: &Module, executed: BTreeSet<LineKey>, source: &SourceFacts, declared: &Declarations) -> ReferenceFacts {
     let mut facts = ReferenceFacts { executed, ..ReferenceFacts::default() };
     facts.rows = lines_of(module, module.rows_by_address()).collect();
     for copy in module.copies() {
@@ -18,7 +19,7 @@ pub(crate) fn of_reference(module: &Module, executed: BTreeSet<LineKey>, source:
         facts.variables.extend(vars.iter().filter(|v| is_static(&module.var(v.var).location)).map(|v| static_key(module, v.var)));
         let rows = module.rows_over(copy.ranges());
         if !copy.is_inlined()
-            && let Some(extent) = extent_of(module, copy, &rows, source)
+            && let Some(extent) = extent_of(module, copy, &rows, (source, declared))
         {
             let elsewhere = extents_elsewhere(module, &rows, &extent.file);
             facts.functions.entry(Arc::clone(copy.name())).or_default().extend(std::iter::once(extent).chain(elsewhere));
@@ -52,11 +53,13 @@ fn lines_of(module: &Module, rows: impl Iterator<Item = usize>) -> impl Iterator
     lines.into_iter().filter_map(|(file, line)| module.line_key(file, line))
 }
 
-/// From the declaration to the last line with code, the closing brace included, all in the file of the declaration.
-fn extent_of(module: &Module, copy: FunctionCopy<'_>, rows: &[usize], source: &SourceFacts) -> Option<Extent> {
+/// From the declaration to the last line with code, the closing brace included, all in the file of the declaration. A row that the
+/// source gives to another function does not count.
+fn extent_of(module: &Module, copy: FunctionCopy<'_>, rows: &[usize], (source, declared): (&SourceFacts, &Declarations)) -> Option<Extent> {
     let function = copy.around();
     let decl = module.line_key(function.decl_file?, function.decl_line)?;
-    let lines = lines_of(module, rows.iter().copied()).filter(|k| k.file == decl.file).map(|k| k.line.0);
+    let is_own = |k: &LineKey| k.file == decl.file && !declared.is_foreign(copy.name(), k);
+    let lines = lines_of(module, rows.iter().copied()).filter(is_own).map(|k| k.line.0);
     let (first, last) = lines.fold((decl.line.0, decl.line.0), |(first, last), line| (first.min(line), last.max(line)));
     // Not every -O0 has a row for the closing brace. Without the source, a few lines of grace.
     let close = if *source.file == *decl.file.as_str() { source.body_end(first, last) } else { Some(last + 3) };

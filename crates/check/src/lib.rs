@@ -17,6 +17,7 @@ mod build;
 mod checker;
 mod code;
 mod codegen;
+mod declared;
 mod effects;
 mod error;
 mod facts;
@@ -40,7 +41,12 @@ mod witness;
 #[doc(hidden)]
 pub fn read_debug_info(binary: &std::path::Path) -> Option<usize> {
     let module = trueline_dwarf::Module::load(binary, trueline_dwarf::Wanted::All, &trueline_dwarf::Search::default()).ok()?;
-    facts::of_reference(&module, std::collections::BTreeSet::new(), &trueline_oracle::SourceFacts::default());
+    facts::of_reference(
+        &module,
+        std::collections::BTreeSet::new(),
+        &trueline_oracle::SourceFacts::default(),
+        &declared::Declarations::default(),
+    );
     Some(facts::of_optimized(&module).rows_at.len())
 }
 

@@ -39,6 +39,12 @@ impl<'m> LineTable<'m> {
         self.module.row_around(pc).and_then(|r| self.module.line_key(r.file, r.line))
     }
 
+    /// Whether a line begins at an address, with or without code of its own.
+    pub(crate) fn begins(&self, pc: u64, line: &LineKey) -> bool {
+        let mut rows = self.module.rows_in(pc, pc.saturating_add(1)).map(|i| &self.module.rows[i]);
+        rows.any(|row| row.flags.is_stmt && self.module.line_key(row.file, row.line).as_ref() == Some(line))
+    }
+
     fn instructions(&self, low: u64, high: u64) -> Vec<Instruction> {
         let Some(code) = self.module.code_at(low) else { return Vec::new() };
         let code = &code[..code.len().min(high.saturating_sub(low) as usize)];

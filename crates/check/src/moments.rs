@@ -183,15 +183,13 @@ impl Placing<'_> {
                 continue;
             }
             let calls = self.visits.calls();
-            let calls = match calls.find(&suspect.root) {
-                Some(root) => calls.within(&suspect.way, root, suspect.inlined),
-                None => continue,
-            };
+            let Some(root) = calls.find(&suspect.root) else { continue };
             let count = complaints.entry((suspect.line.clone(), suspect.variable.clone())).or_default();
             *count += 1;
             if *count > PER_COMPLAINT || open.len() >= MOST_CHOSEN_FROM {
                 continue;
             }
+            let calls = calls.within(&suspect.way, root, suspect.inlined);
             let at_reference = calls.iter().map(|c| self.visits.stops(*c, &suspect.line)).sum();
             let known = variables.iter().position(|v| *v == suspect.variable);
             let place = known.unwrap_or_else(|| {

@@ -4,6 +4,7 @@ use crate::steady::LeftOut;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 use trueline_machine::inferior::Refusal;
 use trueline_model::LineKey;
 use trueline_oracle::{Digest, Unsteady};
@@ -65,6 +66,17 @@ pub enum Note {
     },
     /// What lines do could not be watched in both runs, so that no breakpoint was judged.
     BreakpointsUnjudged,
+    /// The -O0 build, which the other is held against, contradicts the source: a frame is on a line of another function.
+    ReferenceContradicts {
+        /// The frame's function.
+        function: Arc<str>,
+        /// The line that it is on.
+        line: u32,
+        /// The function's first line.
+        first: u32,
+        /// Its last line.
+        last: u32,
+    },
     /// The traces looked at a part of the run: as much as was asked for, or as there was time for.
     Partial {
         /// Lines that ran at -O0.
@@ -219,6 +231,11 @@ impl fmt::Display for Note {
             Self::BreakpointsUnjudged => {
                 f.write_str("breakpoints were not judged: the program runs too long, or does what cannot be watched")
             }
+            Self::ReferenceContradicts { function, line, first, last } => write!(
+                f,
+                "the -O0 build contradicts the source: a frame of {function} (lines {first} to {last}) is on line {line}; \
+                 --opt=-O0 shows all that it says so"
+            ),
             Self::FewSeen { executed, seen } => write!(
                 f,
                 "of {executed} lines that ran at -O0 only {seen} were seen: a debugger steps through the first thread from main, \

@@ -91,6 +91,17 @@ impl Calls {
         all.filter(|call| self.outer(*call, depth) == Some(root)).collect()
     }
 
+    /// The same for all roots at once: a loop may make thousands of calls.
+    pub fn by_root(&self, way: &Way, depth: usize) -> HashMap<CallId, Vec<CallId>> {
+        let mut found: HashMap<CallId, Vec<CallId>> = HashMap::new();
+        for call in self.by_way.get(way).into_iter().flatten() {
+            if let Some(root) = self.outer(*call, depth) {
+                found.entry(root).or_default().push(*call);
+            }
+        }
+        found
+    }
+
     fn outer(&self, call: CallId, depth: usize) -> Option<CallId> {
         (0..depth).try_fold(call, |call, _| self.by_id.get(&call)?.caller)
     }
@@ -122,5 +133,7 @@ mod tests {
         assert_eq!((third.nth, calls.count(&third.way), calls.find(&third)), (1, 2, Some(CallId(3))));
         assert_eq!(calls.within(&third.way, CallId(0), 1), [CallId(1), CallId(3)]);
         assert_eq!(calls.within(&third.way, CallId(0), 2), []);
+        assert_eq!(calls.by_root(&third.way, 1), HashMap::from([(CallId(0), vec![CallId(1), CallId(3)])]));
+        assert_eq!(calls.by_root(&third.way, 0).len(), 2);
     }
 }

@@ -9,7 +9,7 @@
 
 mod order;
 
-pub use order::{Code, Kept, LineOf, Making, Order, Place, Sequence};
+pub use order::{Beginning, Code, Kept, LineOf, Making, Order, Place, Sequence};
 
 use crate::calls::Calls;
 use crate::leaves::split;

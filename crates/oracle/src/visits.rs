@@ -213,8 +213,46 @@ pub enum Recursion {
     Lost,
 }
 
-/// Counts of stops in one call.
-type PerCall<K> = HashMap<(CallId, K), u32>;
+/// What is kept of one call.
+type PerCall<K, V> = HashMap<(CallId, K), V>;
+
+/// The optimized run on one line with the same frames in one call.
+#[derive(Debug, Default)]
+struct OnLine<'r> {
+    stops: u32,
+    /// What the reference shows there: looked up once, since a function that is inlined into a loop has as many calls as the loop
+    /// has passes.
+    known: Option<Known<'r>>,
+}
+
+/// Values that the reference shows on a line in the calls that a stop can be in.
+#[derive(Debug)]
+enum Known<'r> {
+    /// It does not come to the line.
+    Nothing,
+    InOne(&'r HashSet<u64>),
+    InSeveral(Box<HashSet<u64>>),
+}
+
+impl<'r> Known<'r> {
+    fn of(mut visits: impl Iterator<Item = &'r LineVisits>) -> Self {
+        match (visits.next(), visits.next()) {
+            (None, _) => Self::Nothing,
+            (Some(one), None) => Self::InOne(&one.seen),
+            (Some(one), Some(two)) => {
+                Self::InSeveral(Box::new([one, two].into_iter().chain(visits).flat_map(|v| &v.seen).copied().collect()))
+            }
+        }
+    }
+
+    fn has(&self, value: u64) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::InOne(seen) => seen.contains(&value),
+            Self::InSeveral(seen) => seen.contains(&value),
+        }
+    }
+}
 
 /// Looks at the optimized trace, with the reference's at hand.
 pub struct Suspects<'r> {
@@ -222,11 +260,11 @@ pub struct Suspects<'r> {
     homes: Option<&'r BTreeMap<VarKey, Home>>,
     calls: Calls,
     current: Option<CallId>,
-    /// The reference's calls that a stop with these frames can be in.
-    places: HashMap<(CallId, Way), Arc<[CallId]>>,
+    /// The reference's calls that a stop with these frames and so many inlined calls can be in, by the call that has the code.
+    places: HashMap<(Way, usize), HashMap<CallId, Vec<CallId>>>,
     ways: Option<(Arc<[Frame]>, Way)>,
-    on_line: PerCall<(Way, LineKey)>,
-    at: PerCall<u64>,
+    on_line: PerCall<(Way, LineKey), OnLine<'r>>,
+    at: PerCall<u64, u32>,
     per_place: HashMap<(u64, VarKey, usize), usize>,
     per_variable: HashMap<VarKey, usize>,
     found: Vec<Suspect>,
@@ -256,7 +294,7 @@ impl<'r> Suspects<'r> {
         found.retain(|s| calls.count(&s.root.way) == reference.calls.count(&s.root.way));
         for suspect in &mut found {
             let on_line = calls.find(&suspect.root).and_then(|c| on_line.get(&(c, (Arc::clone(&suspect.way), suspect.line.clone()))));
-            suspect.stops = on_line.copied().unwrap_or(0);
+            suspect.stops = on_line.map_or(0, |l| l.stops);
             let is_lost = |f: &Arc<str>| reference.calls.is_recursive(f) && calls.count_of(f) != reference.calls.count_of(f);
             if suspect.way.iter().any(|link| is_lost(&link.function)) {
                 suspect.recursion = Recursion::Lost;
@@ -289,27 +327,27 @@ impl Looks for Suspects<'_> {
     fn look(&mut self, step: &Step) {
         let (Some(call), Some(line)) = (self.current, line_of(step)) else { return };
         let way = self.way(&step.frames);
-        let nth = self.on_line.entry((call, (Arc::clone(&way), line.clone()))).or_default();
-        *nth += 1;
-        let nth = *nth;
+        let on_line = self.on_line.entry((call, (Arc::clone(&way), line.clone()))).or_default();
+        on_line.stops += 1;
+        let nth = on_line.stops;
         let hit = self.at.entry((call, step.pc)).or_default();
         *hit += 1;
         let hit = *hit;
         let inlined = step.frames.iter().take_while(|f| f.kind == FrameKind::Inlined).count();
-        let Some(root) = self.calls.name(call).cloned() else { return };
-        let reference = self.reference;
-        let places = self.places.entry((call, Arc::clone(&way))).or_insert_with(|| {
-            let Some(there) = reference.calls.find(&root) else { return Arc::from([]) };
-            reference.calls.within(&way, there, inlined).into()
+        let Some(root) = self.calls.name(call) else { return };
+        let (reference, places) = (self.reference, &mut self.places);
+        let known = on_line.known.get_or_insert_with(|| {
+            let by_root = places.entry((Arc::clone(&way), inlined)).or_insert_with(|| reference.calls.by_root(&way, inlined));
+            let calls = reference.calls.find(root).and_then(|there| by_root.get(&there)).into_iter().flatten();
+            Known::of(calls.filter_map(|c| reference.lines.get(&(*c, line.clone()))))
         });
-        let known: Vec<&LineVisits> = places.iter().filter_map(|c| reference.lines.get(&(*c, line.clone()))).collect();
-        if known.is_empty() || reference.is_full || self.found.len() >= MOST_SUSPECTS {
+        if matches!(known, Known::Nothing) || reference.is_full || self.found.len() >= MOST_SUSPECTS {
             return;
         }
         let function = step.frames.first().map_or_else(|| Arc::from(""), |f| Arc::clone(&f.function));
         for variable in &step.vars {
             for (leaf, text, hash) in scalars(variable) {
-                if known.iter().any(|v| v.seen.contains(&hash)) {
+                if known.has(hash) {
                     continue;
                 }
                 let key = VarKey { function: Arc::clone(&function), name: Arc::clone(&variable.name), decl_line: variable.decl_line };

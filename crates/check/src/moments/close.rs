@@ -117,6 +117,7 @@ impl Close<'_> {
             let suspect = &open.suspect;
             let visits: BTreeSet<u64> = self.placing.digests.1.stops_on(&suspect.line).map(|s| s.pc).collect();
             let is_made_before = |pc| is_made_before(self.optimized, &suspect.variable, pc);
+            let begins = |pc, line: &LineKey| self.optimized.begins(pc, line);
             let orders = stop_of(open, &many).map(|stop| {
                 let place = Place {
                     stop,
@@ -126,6 +127,7 @@ impl Close<'_> {
                     shown: &suspect.value,
                     expected: &value.expected,
                     is_made_before: &is_made_before,
+                    begins: &begins,
                 };
                 sequences.iter().map(|sequence| sequence.compare(&many, &place, &line_of)).collect::<Vec<_>>()
             });

@@ -12,5 +12,6 @@ mod literal;
 mod lost;
 mod parameter;
 mod scope;
+mod self_contradiction;
 mod stale;
 mod value;

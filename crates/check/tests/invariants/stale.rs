@@ -146,6 +146,7 @@ mod reordered {
         combined_test,
         conditional_move,
         dead_store,
+        hoisted_argument,
         hoisted_load,
         inlined,
         merged_stores,

@@ -27,6 +27,17 @@ pub struct Order {
     pub kept: Kept,
     /// When the value that should be shown comes into being.
     pub making: Making,
+    /// Where the line table says that the assignment's line begins.
+    pub beginning: Beginning,
+}
+
+/// Where the line table says that the assignment's line begins, in rows with or without code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// After the stop and not before it, since or until the stop's line was or is come by.
+    AfterStop,
+    /// Before it, or nowhere.
+    Unseen,
 }
 
 /// Whether the stop's line kept its place before or after the assignment.
@@ -63,6 +74,8 @@ pub struct Place<'a> {
     pub expected: &'a [Arc<str>],
     /// Whether the instruction in front of an address makes the variable's value there.
     pub is_made_before: &'a dyn Fn(u64) -> bool,
+    /// Whether a line begins at an address, with or without code of its own.
+    pub begins: &'a dyn Fn(u64, &LineKey) -> bool,
 }
 
 impl Place<'_> {
@@ -142,6 +155,13 @@ impl Sequence {
             let pcs = own.iter().filter(move |(i, _)| inside(*i, low, high)).map(|m| m.1);
             pcs.collect::<BTreeSet<u64>>()
         };
+        let begins = |low: Option<usize>, high: Option<usize>| {
+            let is_within = |i: usize| low.is_none_or(|l| i > l) && high.is_none_or(|h| i <= h);
+            own.iter().any(|(i, pc)| is_within(*i) && (place.begins)(*pc, &self.line))
+        };
+        // A row without code may share its address with the line's next visit.
+        let is_later = self.line != *own_line && begins(Some(stop), next) && !begins(previous, Some(stop));
+        let beginning = if is_later { Beginning::AfterStop } else { Beginning::Unseen };
         // Going on inside the line does not begin another visit of it.
         let (before, after) = (around(previous, Some(stop)), around(Some(stop), next));
         let is_assignment = |pc: &u64| line_of(*pc).as_ref() == Some(&self.line);
@@ -168,7 +188,7 @@ impl Sequence {
         let is_kept = self.between.iter().any(|l| right.contains(l) && !wrong.contains(l));
         let kept = if is_kept { Kept::ByLineBetween } else { Kept::Unknown };
         let code = if counts.is_empty() { Code::Gone } else { Code::Runs };
-        Order { assignment: self.assignment, crosses, is_moved, code, kept, making: place.making(run) }
+        Order { assignment: self.assignment, crosses, is_moved, code, kept, making: place.making(run), beginning }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::case::{Case, FloatMath, Judgement, Remembered, Strictness, judge};
 use crate::digest::{Digest, Role};
 use crate::effects::{Effects, Place, Tied};
 use crate::facts::{Extent, OptimizedFacts, ReferenceFacts, SourceFacts, Testimony, Witness};
-use crate::moments::{Aligned, Code, Iteration, Kept, Making, Misplaced, Order, Placed, Placement, Runs, StaleValue};
+use crate::moments::{Aligned, Beginning, Code, Iteration, Kept, Making, Misplaced, Order, Placed, Placement, Runs, StaleValue};
 use crate::visits::{Recursion, Suspect};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -185,14 +185,23 @@ impl Bench {
     /// What both runs do around the stop that was placed last.
     pub(crate) fn order(&mut self, shown: Timing, crosses: bool, is_moved: bool) {
         let assignment = Misplaced { line: Some(Line(4)), shown };
-        let order = Order { assignment, crosses, is_moved, code: Code::Runs, kept: Kept::Unknown, making: Making::Unseen };
+        let order = Order {
+            assignment,
+            crosses,
+            is_moved,
+            code: Code::Runs,
+            kept: Kept::Unknown,
+            making: Making::Unseen,
+            beginning: Beginning::Unseen,
+        };
         self.last_placed().order = Some(order);
     }
 
     /// What both runs do with the assignment on the other side of that stop.
     pub(crate) fn other(&mut self, shown: Timing, is_moved: bool, code: Code, kept: Kept) {
         let assignment = Misplaced { line: Some(Line(6)), shown };
-        self.last_placed().other = Some(Order { assignment, crosses: false, is_moved, code, kept, making: Making::Unseen });
+        self.last_placed().other =
+            Some(Order { assignment, crosses: false, is_moved, code, kept, making: Making::Unseen, beginning: Beginning::Unseen });
     }
 
     pub(crate) fn verdicts(&self, invariant: Invariant) -> Vec<Verdict> {

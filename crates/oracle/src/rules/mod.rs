@@ -2,6 +2,7 @@
 //! One file per rule, with its reason and a test; `docs/rules.md` explains them to users.
 
 mod already_told;
+mod begins_later;
 #[cfg(test)]
 pub(crate) mod bench;
 mod block_without_code;
@@ -104,6 +105,7 @@ pub const RULES: &[Rule] = &[
     early_unseen::RULE,
     other_side::RULE,
     made_later::RULE,
+    begins_later::RULE,
     too_many_values::RULE,
     given_up::RULE,
     unconfirmed::RULE,
