@@ -7,8 +7,8 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use trueline_model::{Astray, Breach, CompilerKind, Fault, Language, PassRole, Violation, WatchState, WatchedUpdates};
 use trueline_passes::{
-    ErrorKind, Execution, GccExecution, LineInQuestion, Manipulation, Operation, Rule, UpdateError, VariableError, VariableErrorKind,
-    VariableRule, Watched, analyze_execution, analyze_gcc_pass,
+    Certainty, ErrorKind, Execution, GccExecution, LineInQuestion, Manipulation, Operation, Rule, UpdateError, VariableError,
+    VariableErrorKind, VariableRule, Watched, analyze_execution, analyze_gcc_pass,
 };
 use trueline_toolchain::Scratch;
 use trueline_triage::Attribution;
@@ -120,6 +120,14 @@ impl WrongUpdate {
         }
     }
 
+    /// Whether it is known to be wrong.
+    fn certainty(&self) -> Certainty {
+        match self {
+            WrongUpdate::Location(_) => Certainty::Known,
+            WrongUpdate::Variable(e) => e.certainty,
+        }
+    }
+
     /// Whether LLVM's guide allows it, so that it counts only where it explains the fault.
     fn is_allowed(&self) -> bool {
         match self {
@@ -174,15 +182,23 @@ impl Update {
         let mut summary = summarize(pairs, &errors, on_the_line, violation);
         // What an earlier execution did is told only where this one did nothing that the violation can come of.
         earlier.retain(|e| on_the_line == 0 && e.concerns(violation));
+        // What is known comes before what is possible, the latest first in both.
+        earlier.sort_by_key(WrongUpdate::certainty);
         earlier.truncate(MOST_EARLIER);
         if let Some(first) = earlier.first() {
             let (pass, subject) = match first {
                 WrongUpdate::Variable(e) => (&e.pass, format!("`{}`", e.variable)),
                 WrongUpdate::Location(e) => (&e.pass, format!("line {}", violation.line.0)),
             };
-            summary = format!(
-                "what an earlier execution of {pass} did to {subject} shows from this execution on, which itself does nothing wrong to it"
-            );
+            summary = match first.certainty() {
+                Certainty::Known => format!(
+                    "what an earlier execution of {pass} did to {subject} shows from this execution on, which itself does nothing wrong to it"
+                ),
+                Certainty::Possible => format!(
+                    "this execution does nothing wrong to {subject}; what an earlier one of {pass} did to it may be what shows, unless that \
+                     pass knew both values to be the same"
+                ),
+            };
         }
         let on_the_line = on_the_line + earlier.len();
         errors.splice(0..0, earlier);
@@ -301,6 +317,7 @@ fn write_variable(text: &mut String, error: &VariableError) {
 fn variable_title(error: &VariableError) -> String {
     let times = if error.instances > 1 { format!(", {} times", error.instances) } else { String::new() };
     let kind = format!("{:?}", error.kind).to_lowercase();
+    let kind = if error.certainty == Certainty::Possible { format!("possibly {kind}") } else { kind };
     format!("{kind} description of `{}` (line {}) in `{}` by {}{times}", error.variable, error.line, error.function, error.pass)
 }
 

@@ -45,4 +45,4 @@ pub use pairs::Manipulation;
 pub use report::{Detail, FileReport, Grouping, Problem, ProblemKind, Report, UpdateError, Watch};
 pub use rules::Rule;
 pub use runner::{Options, PassStage, SetupError, analyze_file, analyze_module, find_hook};
-pub use variables::{VariableError, VariableErrorKind, VariableRule};
+pub use variables::{Certainty, VariableError, VariableErrorKind, VariableRule};

@@ -15,6 +15,18 @@ pub const ALLOCA: u8 = 26;
 pub const UNREACHABLE: u8 = 7;
 /// `add`.
 pub const ADD: u8 = 8;
+/// `fadd`.
+pub const FADD: u8 = 9;
+/// `fsub`.
+pub const FSUB: u8 = 11;
+/// `fmul`.
+pub const FMUL: u8 = 13;
+/// `fdiv`.
+pub const FDIV: u8 = 16;
+/// `uitofp`.
+pub const UITOFP: u8 = 35;
+/// `sitofp`.
+pub const SITOFP: u8 = 36;
 /// `sub`.
 pub const SUB: u8 = 10;
 /// `mul`.

@@ -10,6 +10,7 @@ use trueline_llvm_hook::wire::{
 };
 use trueline_passes::history::History;
 use trueline_passes::observation::{Constant, Event, Location, Locations, PassRun, Referents, SourceVariable, StackId};
+use trueline_passes::variables::judge::Deviation;
 use trueline_passes::variables::{Attention, Described, VariableErrorKind, VariableVerdict, judge_variables};
 use trueline_passes::{Detail, Options, VariableError, VariableRule, Watch, analyze_file, find_hook};
 use trueline_toolchain::{Limits, ToolKind, find_tool};
@@ -141,6 +142,35 @@ fn an_address_that_nothing_writes_any_more_shows_what_was_there_before() {
     for opt in TOOLS {
         let Some(error) = only_error(opt, "unwritten-slot.ll", "f") else { continue };
         assert_eq!((error.kind, error.evidence.as_str()), (VariableErrorKind::Stale, "nothing writes the address any more"));
+    }
+}
+
+#[test]
+fn a_copy_on_one_way_to_a_phi_must_not_name_the_number_of_another_way() {
+    for opt in ["opt-19", "opt-22"] {
+        let Some(error) = only_error(opt, "number-of-another-way.ll", "choose") else { continue };
+        assert_eq!((error.kind, error.variable.as_str()), (VariableErrorKind::Wrong, "picked"));
+        let numbers = error.counterexample.unwrap();
+        assert!(numbers.contains("the value is 1, what is described gives 0"), "{opt}: {numbers}");
+    }
+}
+
+#[test]
+fn a_product_whose_constant_changed_its_sign_is_not_the_value_it_had() {
+    for opt in ["opt-16", "opt-19", "opt-22"] {
+        let Some(error) = only_error(opt, "opposite-constant.ll", "apart") else { continue };
+        assert_eq!((error.kind, error.variable.as_str()), (VariableErrorKind::Wrong, "scaled"));
+        assert!(error.evidence.contains("another constant") && error.counterexample.is_none(), "{opt}: {error:#?}");
+    }
+}
+
+#[test]
+fn a_conversion_that_no_longer_reads_the_sign_is_wrong_for_a_negative_number() {
+    // LLVM 16 does not change it.
+    for opt in ["opt-19", "opt-22"] {
+        let Some(error) = only_error(opt, "sign-of-a-conversion.ll", "widen") else { continue };
+        assert_eq!((error.kind, error.variable.as_str()), (VariableErrorKind::Wrong, "d"));
+        assert!(error.counterexample.is_some_and(|c| c.contains("with %n = ")), "{opt}");
     }
 }
 
@@ -500,6 +530,104 @@ fn an_older_assignment_that_reaches_further_than_before_is_stale() {
     let verdicts = judged(diamond(true, None), events, diamond(false, Some(describes(63, &[ARGUMENT], PLAIN))));
     let at_the_end = |v: &VariableVerdict| v.point.is_some_and(|(_, after)| after.block.0 == 3);
     assert!(!verdicts.iter().any(at_the_end), "{verdicts:#?}");
+}
+
+#[test]
+fn an_older_assignment_on_one_of_several_ways_is_left_out_by_a_rule() {
+    // The first arm is gone with its assignment, and the way around the second keeps the value of the entry.
+    let mut after = diamond(true, None);
+    after[0].successors = vec![103, 102];
+    after.remove(1);
+    let verdict =
+        only(judged(diamond(true, None), vec![event(EventKind::RecordDeath, 61, 0), event(EventKind::Death, 51, 0)], after.clone()));
+    assert_eq!((verdict.kind, verdict.hidden_by), (VariableErrorKind::Stale, Some(VariableRule::WaysDisagree)));
+    // Without the second assignment all ways have it, and a debugger shows it.
+    after[1] = diamond(false, None).remove(2);
+    let events = [both_deleted(), vec![event(EventKind::Death, 51, 0)]].concat();
+    let verdicts = judged(diamond(true, None), events, after);
+    assert!(!verdicts.is_empty() && verdicts.iter().all(|v| v.kind == VariableErrorKind::Stale && v.hidden_by.is_none()), "{verdicts:#?}");
+}
+
+#[test]
+fn what_lies_too_deep_to_be_followed_is_compared_where_both_sides_compute_it_alike() {
+    const DEPTH: u64 = 10;
+    const TOP: u64 = 10;
+    const REPLACED: u64 = 99;
+    // %20 = add %a, BOTTOM; %21 = add %20, 7; …; the last of them plus a number is the variable.
+    let chain = |bottom: u64, top: u64, number: u64| {
+        let link = |n: u64| inst(20 + n, ADD, &[if n == 0 { ARGUMENT } else { 19 + n }, if n == 0 { bottom } else { SEVEN }]);
+        let mut instructions: Vec<_> = (0..DEPTH).map(link).collect();
+        instructions.push(inst(top, ADD, &[19 + DEPTH, number]));
+        instructions.push(behind(inst(11, CALL, &[]), describes(50, &[top], PLAIN)));
+        instructions.push(inst(12, BR, &[]));
+        vec![block(100, &[], instructions)]
+    };
+    let judged = |attention: Attention<'_>, bottom: u64, number: u64| {
+        let events = vec![
+            event(EventKind::Create, REPLACED, 0),
+            event(EventKind::Replace, TOP, REPLACED),
+            event(EventKind::Redescribe, TOP, REPLACED),
+            event(EventKind::Death, TOP, 0),
+        ];
+        let (before, after) = (function(chain(SEVEN, TOP, SEVEN)), function(chain(bottom, REPLACED, number)));
+        let run = PassRun { pass: "Pass".into(), unit: "f".into(), before, after, events, number: 1 };
+        let (locations, referents) = (locations(), referents());
+        let history = History::follow(&run, &locations);
+        let described = Described::of(&history, &referents);
+        judge_variables(&history, &referents, &described, attention, 19).verdicts
+    };
+    let verdict = only(judged(Attention::Suspect("x"), SEVEN, EIGHT));
+    assert_eq!(verdict.counterexample.map(|c| c.by), Some(Deviation::Suspected));
+    assert!(judged(Attention::Suspect("x"), SEVEN, SEVEN).is_empty(), "the same sum of the same terms");
+    // Equal terms below that are not alike must not be taken for one another: here the other bottom makes up for the other top.
+    assert!(judged(Attention::Suspect("x"), EIGHT, EIGHT).is_empty(), "what lies below was changed as well");
+    assert!(judged(Attention::All, SEVEN, EIGHT).is_empty(), "nothing is known of the variable");
+}
+
+#[test]
+fn an_operation_with_another_constant_is_wrong_only_for_a_free_number() {
+    const FMUL: u8 = 13;
+    let (one, other) = (901, 902);
+    let product = |x: u64, constant: u64| {
+        let call = behind(inst(11, CALL, &[]), describes(50, &[10], PLAIN));
+        vec![block(100, &[], vec![inst(9, CALL, &[]), inst(10, FMUL, &[x, constant]), call, inst(12, BR, &[])])]
+    };
+    let verdict = only(judged(product(ARGUMENT, one), vec![], product(ARGUMENT, other)));
+    assert_eq!((verdict.kind, verdict.counterexample.map(|c| c.by)), (VariableErrorKind::Wrong, Some(Deviation::OtherConstant)));
+    assert!(judged(product(ARGUMENT, one), vec![], product(ARGUMENT, one)).is_empty());
+    assert!(judged(product(ARGUMENT, POISON), vec![], product(ARGUMENT, other)).is_empty(), "what is undefined may become anything");
+    assert!(judged(product(9, one), vec![], product(9, other)).is_empty(), "what a call returns may be known to be zero");
+}
+
+#[test]
+fn an_argument_that_a_caller_no_longer_passes_does_not_describe_a_variable() {
+    const CALLER: u64 = 2;
+    const THERE: u64 = 10;
+    let judged = |passed: u64, now: u64, describes_it: bool| {
+        let module = |argument: u64| {
+            let value = if describes_it { ARGUMENT } else { SEVEN };
+            let mut both = function(without(&[value], PLAIN));
+            let call = InstructionRecord { callee: "f".into(), ..inst(32, CALL, &[argument, FUNCTION]) };
+            let body = vec![inst(THERE + 20, ADD, &[SEVEN, EIGHT]), call, inst(33, BR, &[])];
+            let mut caller = Arc::unwrap_or_clone(function(vec![block(200, &[], body)]).remove(0));
+            (caller.at, caller.name, caller.subprogram, caller.arguments) = (CALLER, "g".into(), 4, vec![]);
+            both.push(Arc::new(caller));
+            both
+        };
+        let (before, after) = (module(passed), module(now));
+        let run = PassRun { pass: "Pass".into(), unit: String::new(), before, after, events: vec![], number: 1 };
+        let (locations, referents) = (locations(), referents());
+        let history = History::follow(&run, &locations);
+        let described = Described::of(&history, &referents);
+        judge_variables(&history, &referents, &described, Attention::All, 19).verdicts
+    };
+    for passed in [SEVEN, THERE + 20] {
+        let verdict = only(judged(passed, POISON, true));
+        assert_eq!((verdict.kind, verdict.counterexample.map(|c| c.by)), (VariableErrorKind::Wrong, Some(Deviation::Unpassed)));
+    }
+    assert!(judged(SEVEN, EIGHT, true).is_empty(), "another number is passed");
+    assert!(judged(POISON, POISON, true).is_empty(), "nothing was passed before");
+    assert!(judged(SEVEN, POISON, false).is_empty(), "the variable is described by something else");
 }
 
 #[test]

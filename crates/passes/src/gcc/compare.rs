@@ -7,7 +7,7 @@ use crate::judge::{ErrorKind, Operation};
 use crate::pairs::Manipulation;
 use crate::report::{InstructionView, UpdateError};
 use crate::site::Site;
-use crate::variables::{VariableError, VariableErrorKind};
+use crate::variables::{Certainty, VariableError, VariableErrorKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The pass on one function.
@@ -148,6 +148,7 @@ impl Pass<'_> {
             after: vec!["no value".to_owned()],
             evidence: format!("{value} was a number, or is still computed as before"),
             counterexample: None,
+            certainty: Certainty::Known,
             site: self.site(),
             skeleton: self.skeleton(&format!("Keep({variable}, {value})  // propagate_for_debug, or leave the debug statement as it was")),
             variable,

@@ -12,7 +12,7 @@ use crate::judge::Operation;
 use crate::observation::LocationId;
 use crate::report::{Detail, EvidenceView, InstructionView, Report, UpdateError};
 use crate::site::Site;
-use crate::variables::{VariableCount, VariableError};
+use crate::variables::{Certainty, VariableCount, VariableError};
 use std::collections::{HashMap, HashSet};
 
 /// What a compilation printed, read.
@@ -229,6 +229,7 @@ impl Judge<'_> {
             after: verdict.after.clone(),
             evidence: verdict.evidence.clone(),
             counterexample: None,
+            certainty: Certainty::Known,
             skeleton: self.skeleton(&site, &verdict.update),
             site,
             hidden_by: verdict.hidden_by,

@@ -175,7 +175,7 @@ impl<'h> Function<'_, 'h> {
 
     /// Whether a pass can know nothing of a leaf but what the conditions in front of it say: an argument of a function that
     /// is looked at alone, or what is loaded, neither with a range.
-    fn is_free(&self, leaf: ValueId) -> bool {
+    pub(super) fn is_free(&self, leaf: ValueId) -> bool {
         match leaf {
             ValueId::Given(at) => {
                 let argument = self.record(Side::Before).arguments.iter().find(|a| a.at == at);

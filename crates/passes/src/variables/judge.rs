@@ -9,6 +9,7 @@ use super::reach::{Holding, Reaching};
 use super::recovery::{Recovery, Survivors};
 use super::rules::{self, VariableRule};
 use super::unequal::ChangedInPlace;
+use super::unpassed::Unpassed;
 use crate::flow::Flow;
 use crate::history::{Birth, History, Place, ValueId};
 use crate::observation::{Referents, StackId};
@@ -89,6 +90,12 @@ pub enum Deviation {
     Suspected,
     /// A later pass shows it wrongly, and here it began to say the number that is shown.
     ShownLater,
+    /// The instruction that it names has another constant, whose number is not known.
+    OtherConstant,
+    /// It names an argument that a caller does not pass any more.
+    Unpassed,
+    /// It was copied to one of the ways that lead to a phi, and names the number of another.
+    OtherWay,
 }
 
 /// Which variables are judged, and what is known of them.
@@ -142,6 +149,7 @@ pub fn judge_variables<'a>(
 ) -> Judged {
     let mut judged = Judged::default();
     let in_place = ChangedInPlace::of(history);
+    let unpassed = Unpassed::of(history, referents);
     for (after, function) in history.run.after.iter().enumerate() {
         let Some(before) = history.run.before.iter().position(|f| f.at == function.at) else { continue };
         let Keys { mut changed, mut recomputed } = Keys::of(history, described, &in_place, before, after);
@@ -153,7 +161,8 @@ pub fn judge_variables<'a>(
             declared.retain(|keys| keys.keys().any(|key| is_it(key.variable)));
         }
         let decided = any_decided(&history.run.before[before], function);
-        if changed.is_empty() && recomputed.is_empty() && !decided && declared.is_empty() {
+        let unpassed = unpassed.of_function(after);
+        if changed.is_empty() && recomputed.is_empty() && !decided && declared.is_empty() && unpassed.is_none() {
             continue;
         }
         let old_flow = Flow::of(&history.run.before[before]);
@@ -181,6 +190,9 @@ pub fn judge_variables<'a>(
         }
         for keys in &declared {
             case.find_unwritten(keys, &mut judged);
+        }
+        if let Some(arguments) = unpassed {
+            case.find_unpassed(arguments, &mut judged);
         }
         if decided {
             case.find_early_exits(&mut judged);
@@ -293,6 +305,7 @@ impl Function<'_, '_> {
             self.find_wrong(*key, new, judged);
             self.find_unequal(*key, new, judged);
             self.find_unreadable(*key, new, judged);
+            self.find_other_ways(*key, new, judged);
             // A piece that is nowhere described on one side says that the variable was cut anew.
             let reshaped = |ids: &Vec<DefId>| ids.is_empty() && keys.len() > 1;
             if reshaped(old) || reshaped(new) || key.fragment.is_none() && keys.len() > 1 {
@@ -343,6 +356,8 @@ impl Function<'_, '_> {
         let after = Reaching::of(&self.new_flow, &self.described.after, new);
         // One report per description, at the first instruction that shows it.
         let mut told: HashSet<(VariableErrorKind, Option<DefId>)> = HashSet::new();
+        // Where several ways disagree, a rule hides what another point may show.
+        let mut doubted: HashSet<DefId> = HashSet::new();
         for point in self.points() {
             let (was, is) = (before.at(point.0), after.at(point.1));
             if !self.is_visible(key, *point) {
@@ -360,7 +375,7 @@ impl Function<'_, '_> {
                 self.tell(judged, kind, key, Some(*point), (&was, &is), stack, |v| v.recovery = Some(recovery));
             }
             if let Some(stale) = self.find_stale(old, &was, &is)
-                && told.insert((VariableErrorKind::Stale, Some(stale)))
+                && if rules::disagree(self, &is) { doubted.insert(stale) } else { told.insert((VariableErrorKind::Stale, Some(stale))) }
             {
                 let stack = self.stale_at(stale, &was);
                 self.tell(judged, VariableErrorKind::Stale, key, Some(*point), (&was, &is), stack, |_| {});

@@ -145,6 +145,11 @@ impl Term {
         Self::plain(width, meaning)
     }
 
+    /// The same number in more bits, poison where these flags of the instruction say so.
+    pub(super) fn extended(self: &Rc<Self>, width: u32, extension: Extension, flags: u8) -> Rc<Self> {
+        self.resize(width, extension).poisoned(flags & known::FIRST)
+    }
+
     /// The same, poison where these flags of the instruction say so.
     fn poisoned(self: Rc<Self>, flags: u8) -> Rc<Self> {
         Rc::new(Self { poisoned_by: flags & (known::FIRST | known::SIGNED), ..Rc::unwrap_or_clone(self) })

@@ -13,9 +13,11 @@
 
 mod choices;
 mod context;
+mod copies;
 mod defs;
 pub mod dominance;
 mod early_exit;
+mod floating;
 pub mod judge;
 pub mod meaning;
 mod memory;
@@ -26,7 +28,8 @@ pub mod report;
 pub mod rules;
 mod typed;
 mod unequal;
+mod unpassed;
 
 pub use judge::{Attention, Described, VariableErrorKind, VariableVerdict, judge_variables};
-pub use report::{VariableCount, VariableError};
+pub use report::{Certainty, VariableCount, VariableError};
 pub use rules::VariableRule;

@@ -42,6 +42,8 @@ pub struct VariableError {
     /// Numbers that show a wrong expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counterexample: Option<String>,
+    /// Whether it is known that the program shows it.
+    pub certainty: Certainty,
     /// Where in LLVM.
     pub site: Site,
     /// The update that is missing.
@@ -51,6 +53,16 @@ pub struct VariableError {
     pub hidden_by: Option<VariableRule>,
     /// How often it happened in this file.
     pub instances: usize,
+}
+
+/// How much is known of a wrong description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Certainty {
+    /// Control flow, arithmetic or a bisection says so.
+    Known,
+    /// The pass may have known that both are the same wherever the program gets.
+    Possible,
 }
 
 impl VariableError {
@@ -117,14 +129,22 @@ impl View<'_, '_> {
             before: texts(Side::Before, &verdict.before),
             after: texts(Side::After, &verdict.after),
             evidence: self.evidence(verdict),
-            counterexample: verdict.counterexample.as_ref().map(|c| {
-                let numbers: Vec<String> =
-                    c.numbers.iter().map(|(v, n)| format!("{} = {n}", self.value(Side::Before, verdict.function, *v))).collect();
-                let described = c.described.map_or_else(|| "no value".to_owned(), |d| (d & mask(c.bits)).to_string());
-                let with = if numbers.is_empty() { String::new() } else { format!("with {} ", numbers.join(", ")) };
-                let what = if c.by == Deviation::Expression { "the expression" } else { "what is described" };
-                format!("{with}the value is {}, {what} gives {described}", c.value & mask(c.bits))
-            }),
+            counterexample: verdict
+                .counterexample
+                .as_ref()
+                .filter(|c| !matches!(c.by, Deviation::OtherConstant | Deviation::Unpassed))
+                .map(|c| {
+                    let numbers: Vec<String> =
+                        c.numbers.iter().map(|(v, n)| format!("{} = {n}", self.value(Side::Before, verdict.function, *v))).collect();
+                    let described = c.described.map_or_else(|| "no value".to_owned(), |d| (d & mask(c.bits)).to_string());
+                    let with = if numbers.is_empty() { String::new() } else { format!("with {} ", numbers.join(", ")) };
+                    let what = if c.by == Deviation::Expression { "the expression" } else { "what is described" };
+                    format!("{with}the value is {}, {what} gives {described}", c.value & mask(c.bits))
+                }),
+            certainty: match &verdict.counterexample {
+                Some(numbers) if numbers.by == Deviation::ShownLater => Certainty::Possible,
+                _ => Certainty::Known,
+            },
             skeleton: skeleton::at(&site, &update),
             variable: name,
             site,
@@ -251,7 +271,16 @@ impl View<'_, '_> {
                     "what is described now does not equal the value for all numbers, and the variable is shown wrongly from this pass on"
                 }
                 Some(Deviation::ShownLater) => {
-                    "what is described now is not the value for all numbers, or is the very number that is shown wrongly later"
+                    "what is described now is not the value for all numbers, or is the very number that is shown wrongly later; the pass may have \
+                     known that they are the same here"
+                }
+                Some(Deviation::OtherConstant) => {
+                    "the instruction has another constant now, and is still described as the value it had: with one for a factor, or \
+                     zero for a summand, the result is the constant"
+                }
+                Some(Deviation::Unpassed) => "a caller passes nothing for the argument any more, and a debugger shows what is in its place",
+                Some(Deviation::OtherWay) => {
+                    "the description was copied to where one way to the phi comes from, and names another number than the copies beside it"
                 }
                 Some(Deviation::InPlace) => "the instruction computes something else now, and is still described as the value it had",
                 Some(Deviation::Expression | Deviation::EarlyExit) | None => "the expression does not give the value that was described",
@@ -287,6 +316,9 @@ impl View<'_, '_> {
             }
             (VariableErrorKind::Wrong, _) if verdict.clash.is_some() => {
                 format!("Convert({variable})  // back to the type of what it meets, or Record->setKillLocation();")
+            }
+            (VariableErrorKind::Wrong, _) if verdict.counterexample.as_ref().is_some_and(|c| c.by == Deviation::Unpassed) => {
+                format!("Kill({variable})  // Argument->replaceAllUsesWith(PoisonValue::get(Type)); where callers pass none")
             }
             (VariableErrorKind::Wrong, _) if verdict.counterexample.as_ref().is_some_and(|c| c.by != Deviation::Expression) => {
                 let old = verdict.before.iter().flatten().flat_map(|id| self.def(Side::Before, *id).values.iter().copied()).next();

@@ -1,8 +1,10 @@
 //! What LLVM's own guide allows to happen to variables is not an error. Each rule says which section it follows; `--all` shows
 //! what each one hid.
 
+use super::defs::DefId;
 use super::judge::{Function, VariableErrorKind, VariableVerdict};
 use super::proof::Proof;
+use super::reach::Holding;
 use super::recovery::Means;
 use crate::history::ValueId;
 use serde::Serialize;
@@ -19,17 +21,20 @@ pub enum VariableRule {
     AssignmentRemoved,
     /// The expression joins numbers of two types.
     MixedTypes,
+    /// Several ways lead here, and not all have the older value.
+    WaysDisagree,
     /// Machine code: nothing that the text shows holds the value any more.
     ValueGone,
 }
 
 impl VariableRule {
     /// All rules.
-    pub const ALL: [VariableRule; 5] = [
+    pub const ALL: [VariableRule; 6] = [
         VariableRule::SalvageTried,
         VariableRule::RewrittenInPlace,
         VariableRule::AssignmentRemoved,
         VariableRule::MixedTypes,
+        VariableRule::WaysDisagree,
         VariableRule::ValueGone,
     ];
 
@@ -40,6 +45,7 @@ impl VariableRule {
             VariableRule::RewrittenInPlace => "rewritten-in-place",
             VariableRule::AssignmentRemoved => "assignment-removed",
             VariableRule::MixedTypes => "mixed-types",
+            VariableRule::WaysDisagree => "ways-disagree",
             VariableRule::ValueGone => "value-gone",
         }
     }
@@ -51,6 +57,7 @@ impl VariableRule {
                 "Deleting an IR-level Instruction"
             }
             VariableRule::MixedTypes => "Debug information descriptors: DIExpression",
+            VariableRule::WaysDisagree => "Source Level Debugging: Variable locations in Instruction Selection and MIR",
             VariableRule::ValueGone => "Variable locations in Instruction Selection and MIR",
         }
     }
@@ -70,6 +77,10 @@ impl VariableRule {
                 "the expression joins a converted number with a plain one, which DWARF 5 forbids and debuggers refuse to evaluate; no guide of \
                  LLVM's says whether passes or the printing of DWARF must see to it"
             }
+            VariableRule::WaysDisagree => {
+                "several ways lead to the instruction and not all of them have the older value, so that no location is made for the variable \
+                 there; the way with that value may be one that no execution takes"
+            }
             VariableRule::ValueGone => "nothing is seen to hold the value any more, and optimized out is the honest answer",
         }
     }
@@ -79,6 +90,12 @@ impl VariableRule {
 pub fn apply(function: &Function<'_, '_>, verdict: &VariableVerdict) -> Option<VariableRule> {
     if verdict.clash.is_some() {
         return Some(VariableRule::MixedTypes);
+    }
+    if verdict.kind == VariableErrorKind::Stale
+        && verdict.counterexample.is_none()
+        && disagree(function, &verdict.after.iter().copied().collect())
+    {
+        return Some(VariableRule::WaysDisagree);
     }
     if verdict.kind != VariableErrorKind::Lost {
         return None;
@@ -107,4 +124,14 @@ pub fn apply(function: &Function<'_, '_>, verdict: &VariableVerdict) -> Option<V
         !function.history.run.after[function.after].blocks.iter().any(|b| b.at == block)
     };
     assigned.into_iter().all(removed).then_some(VariableRule::AssignmentRemoved)
+}
+
+/// Whether descriptions that hold at one place say different things, or nothing on some way. Code generation makes a location
+/// only of what all ways say.
+pub(super) fn disagree(function: &Function<'_, '_>, holding: &Holding) -> bool {
+    let says =
+        |id: &Option<DefId>| id.map(|id| function.described.after.get(id)).map(|def| (&def.values, def.record.expression, def.kills));
+    let mut all = holding.iter().map(says);
+    let first = all.next().flatten();
+    first.is_none() || all.any(|other| other != first)
 }

@@ -5,6 +5,7 @@
 use super::choices::PhiNumbers;
 use super::context::Context;
 use super::defs::{DefId, Side, VariableKey};
+use super::floating;
 use super::judge::{Attention, Counterexample, Deviation, Function, Judged, VariableErrorKind};
 use super::meaning::{Assignment, Choices, Depth, Extension, Reader, Term, is_computed, numbers_to_try};
 use super::reach::Holding;
@@ -40,7 +41,7 @@ impl ChangedInPlace {
 fn is_changed(history: &History<'_>, id: InstId) -> bool {
     let (Some(before), Some(after)) = (history.record_before(id), history.record_after(id)) else { return false };
     let same = |(old, new): (&u64, &u64)| history.value_before(*old) == history.value_after(*new);
-    is_computed(before)
+    (is_computed(before) || floating::is_operation(before.opcode))
         && (before.opcode != after.opcode || before.predicate != after.predicate || !before.operands.iter().zip(&after.operands).all(same))
 }
 
@@ -59,9 +60,15 @@ impl Function<'_, '_> {
             let terms = |extension, depth| {
                 let reader = |side| Reader { choices: Choices::Followed, depth, ..self.reader(side) };
                 let term = |side, values: &[ValueId], expression| reader(side).described(values, expression, extension);
-                let before = term(Side::Before, &was.values, was.record.expression)?;
-                let after = term(Side::After, &is.values, is.record.expression)?;
-                let bits = self.bits_of(key).min(before.width).min(after.width);
+                let numbers =
+                    term(Side::Before, &was.values, was.record.expression).zip(term(Side::After, &is.values, is.record.expression));
+                let (before, after, bits) = match numbers {
+                    Some((before, after)) => {
+                        let bits = self.bits_of(key).min(before.width).min(after.width);
+                        (before, after, bits)
+                    }
+                    None => self.converted_otherwise(was, is).map(|(before, after)| (before, after, 64))?,
+                };
                 (before != after).then_some((before, after, bits))
             };
             let seen_to_differ = |extension| {
@@ -80,7 +87,8 @@ impl Function<'_, '_> {
                 Some(Counterexample { numbers, value, described: Some(described), bits, by })
             };
             let refute = |extension| seen_to_differ(extension).or_else(|| suspected(extension));
-            let (Some(_), Some(counterexample)) = (refute(Extension::Sign), refute(Extension::Zeros)) else { continue };
+            let read_both_ways = refute(Extension::Sign).and_then(|_| refute(Extension::Zeros));
+            let Some(counterexample) = read_both_ways.or_else(|| self.has_other_constant(was, is)) else { continue };
             let stack = self.redescribed_at(was).unwrap_or_default();
             let sides: (Holding, Holding) = ([Some(origin)].into(), [Some(*id)].into());
             self.tell(judged, VariableErrorKind::Wrong, key, None, (&sides.0, &sides.1), stack, |v| {
