@@ -66,6 +66,7 @@ fn flatten(module: &Module, ty: TypeId, bit: u64, found: &mut Vec<Leaf>, depth: 
             return (found.len() <= MOST_LEAVES).then_some(());
         }
         TypeKind::Complex
+        | TypeKind::Decimal
         | TypeKind::Pointer
         | TypeKind::Reference(_)
         | TypeKind::Library { .. }

@@ -40,5 +40,5 @@ pub use ranges::join_ranges;
 pub use scope::{Block, BlockKind, CallParam, CallSite, CallTarget, Function, MoreArguments, Producer, Unit};
 pub use spans::Spans;
 pub use spell::{spell, spell_constant};
-pub use types::{Bound, BoundValue, Container, Field, Type, TypeKind, Variant};
+pub use types::{Bound, BoundValue, Container, Enumerator, EnumeratorHome, Field, Type, TypeKind, Variant};
 pub use variable::{ConstantForm, Location, LocationEntry, Presence, Var, WrittenEntry};

@@ -273,6 +273,7 @@ fn empty(path: &Path) -> Module {
         vars: Vec::new(),
         var_dies: Vec::new(),
         types: Vec::new(),
+        enumerators: Vec::new(),
         bounds: Vec::new(),
         nameless: Vec::new(),
         rows: Vec::new(),
@@ -321,6 +322,7 @@ impl TableMark {
         module.rows.truncate(self.rows);
         module.by_address.retain(|r| (r.2.0 as usize) < self.functions);
         module.var_dies.retain(|v| (v.1.0 as usize) < self.vars);
+        module.enumerators.retain(|e| (e.ty.0 as usize) < self.types);
         module.bounds.retain(|b| (b.0.0 as usize) < self.types);
         module.index();
     }

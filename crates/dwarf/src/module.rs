@@ -5,7 +5,8 @@
 use crate::cfi::CfiTable;
 use crate::line::Row;
 use crate::{
-    Block, BlockId, Bound, DwarfError, FileId, Function, FunctionId, Presence, Spans, Type, TypeId, TypeKind, Unit, UnitId, Var, VarId,
+    Block, BlockId, Bound, DwarfError, Enumerator, FileId, Function, FunctionId, Presence, Spans, Type, TypeId, TypeKind, Unit, UnitId,
+    Var, VarId,
 };
 use crate::{Location, Mapped, Search, Sections, Wanted, WrittenEntry, op::Op};
 use std::collections::HashMap;
@@ -54,6 +55,8 @@ pub struct Module {
     pub var_dies: Vec<(usize, VarId)>,
     /// The types of the variables.
     pub types: Vec<Type>,
+    /// Constants of enumerations, where everything is wanted; in the order of the debug information.
+    pub enumerators: Vec<Enumerator>,
     /// Arrays whose length is computed, sorted by their types.
     pub bounds: Vec<(TypeId, Bound)>,
     /// Objects without a name, by their DIE offsets in .debug_info: pointers without an address lead to them. Sorted.

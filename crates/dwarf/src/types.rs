@@ -1,7 +1,7 @@
 //! Types, good enough to print values and spell names.
 
-use crate::TypeId;
 use crate::op::Op;
+use crate::{BlockId, TypeId, UnitId};
 use std::sync::Arc;
 
 /// A type, good enough to print values.
@@ -26,8 +26,10 @@ pub enum TypeKind {
     Unsigned,
     /// A binary floating-point number.
     Float,
-    /// A complex or decimal number, whose value is not printed.
+    /// A complex number of two floating-point numbers, the real part first.
     Complex,
+    /// A decimal number, whose value is not printed.
+    Decimal,
     /// A pointer or function.
     Pointer,
     /// A reference to an object of another type.
@@ -115,6 +117,28 @@ pub struct Field {
     pub bit_offset: u64,
     /// Its width, for bit-fields.
     pub bit_size: Option<u64>,
+}
+
+/// A constant that an enumeration of C's names.
+#[derive(Clone, Debug)]
+pub struct Enumerator {
+    /// Its name in the source.
+    pub name: Arc<str>,
+    /// Its value.
+    pub value: i128,
+    /// The enumeration.
+    pub ty: TypeId,
+    /// Where its name is known.
+    pub home: EnumeratorHome,
+}
+
+/// Where an enumerator can be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnumeratorHome {
+    /// In a unit, outside its functions.
+    Unit(UnitId),
+    /// In a block and those inside it.
+    Block(BlockId),
 }
 
 /// A variant of an enum.

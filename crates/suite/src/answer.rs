@@ -136,10 +136,17 @@ fn without_addresses(text: &str) -> String {
 }
 
 pub(crate) fn same_value(x: &str, y: &str) -> bool {
-    match (number(x), number(y)) {
-        (Some(x), Some(y)) => x == y,
+    match (number(x), number(y), complex(x), complex(y)) {
+        (Some(x), Some(y), ..) => x == y,
+        (.., Some(x), Some(y)) => x == y,
         _ => x == y,
     }
+}
+
+/// The two parts of a complex number.
+fn complex(text: &str) -> Option<(Number, Number)> {
+    let (real, imaginary) = text.strip_suffix('i')?.split_once(" + ")?;
+    Some((number(real)?, number(imaginary)?))
 }
 
 /// A number as engines write it.
@@ -177,10 +184,10 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_as_numbers_and_all_else_as_text() {
-        for (x, y) in [("5", "5.0"), ("0x10", "16"), ("{1, 2}", "{1, 2}")] {
+        for (x, y) in [("5", "5.0"), ("0x10", "16"), ("{1, 2}", "{1, 2}"), ("1 + 2i", "1.0 + 2.0i")] {
             assert!(same_value(x, y), "{x} {y}");
         }
-        for (x, y) in [("5", "6"), ("0x10", "10"), ("{1}", "{1, 2}"), ("-1", "4294967295"), ("0.5", "0")] {
+        for (x, y) in [("5", "6"), ("0x10", "10"), ("{1}", "{1, 2}"), ("-1", "4294967295"), ("0.5", "0"), ("1 + 2i", "1 + 3i")] {
             assert!(!same_value(x, y), "{x} {y}");
         }
     }

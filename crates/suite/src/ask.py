@@ -36,6 +36,14 @@ def refusal(error):
     return kind("refused", reason)
 
 
+def complex_number(value, expression):
+    """Its parts, each as any number is written: gdb's own text has more digits than the shortest."""
+    if value.is_optimized_out:
+        return kind("optimized-out")
+    parts = [gdb.parse_and_eval("%s(%s)" % (part, expression)) for part in ("$_creal", "$_cimag")]
+    return kind("value", "%s + %si" % tuple(render(part, part.type.strip_typedefs(), [LEAVES, False, False]) for part in parts))
+
+
 def ask(expression):
     try:
         value = gdb.parse_and_eval(expression)
@@ -45,6 +53,8 @@ def ask(expression):
             type_ = value.type.strip_typedefs()
         if type_.code == gdb.TYPE_CODE_VOID:
             return kind("refused", "its type has no values")
+        if type_.code == gdb.TYPE_CODE_COMPLEX:
+            return complex_number(value, expression)
         budget = [LEAVES, False, False]
         text = render(value, type_, budget)
         if budget[1] and not budget[2] and "synthetic" not in text:

@@ -2,6 +2,7 @@
 //! the level, and the right one where nothing was optimized.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use trueline_model::{EngineKind, OptLevel, Policy};
 use trueline_suite::{Asker, Format, TestOutcome, Verdict, agreement, read, run_test, tally};
 use trueline_toolchain::{Scratch, find_compiler};
@@ -144,16 +145,138 @@ int main (void)
 }
 "#;
 
+/// Constants of enumerations, of the file and of blocks that hide them; complex numbers; strings.
+const WORDS: &str = r#"/* { dg-options "-g" } */
+enum shade { DARK = 3, LIGHT, BELOW = -2 };
+enum { PLAIN = 0xfffffff0u };
+enum huge { HUGE = 0x123456789aL };
+volatile int seen;
+volatile double level = 1.5;
+_Complex double wave = 0.1 + 2.0i;
+_Complex float small = 3.0f - 1.0fi;
+char word[6] = "ab\n";
+struct { enum shade own; char text[3]; } held = { BELOW, "xy" };
+__attribute__((noipa)) int shades (enum shade given, const char *told)
+{
+  enum shade kept = given;
+  seen = kept; /* { dg-line names } */
+  {
+    enum inside { LIGHT = 40, NEAR };
+    enum inside near = seen > 100 ? LIGHT : NEAR;
+    seen = near + (given == BELOW); /* { dg-line hidden } */
+  }
+  return seen + *told; /* { dg-line after } */
+}
+__attribute__((noipa)) double waves (_Complex double of)
+{
+  _Complex double twice = of * level;
+  level = __real__ twice; /* { dg-line complex } */
+  return __imag__ twice;
+}
+int main (void)
+{
+  enum huge far = HUGE;
+  seen = far >> 32;
+  int got = shades (LIGHT, word) + waves (wave);
+  return got + PLAIN + held.own == 0;
+}
+/* { dg-final { gdb-test names "given" "LIGHT" } } */
+/* { dg-final { gdb-test names "kept" "LIGHT" } } */
+/* { dg-final { gdb-test names "DARK + 1" "given" } } */
+/* { dg-final { gdb-test names "BELOW" "-2" } } */
+/* { dg-final { gdb-test names "held.own" "BELOW" } } */
+/* { dg-final { gdb-test names "held.own == BELOW" "1" } } */
+/* { dg-final { gdb-test names "(enum shade) 4" "LIGHT" } } */
+/* { dg-final { gdb-test names "sizeof (DARK)" "sizeof (enum shade)" } } */
+/* { dg-final { gdb-test names "PLAIN" "4294967280" } } */
+/* { dg-final { gdb-test names "HUGE" "0x123456789a" } } */
+/* { dg-final { gdb-test names "sizeof (HUGE)" "8" } } */
+/* { dg-final { gdb-test names "NEAR" "1" } } */
+/* { dg-final { gdb-test names "&DARK" "1" } } */
+/* { dg-final { gdb-test hidden "LIGHT" "40" } } */
+/* { dg-final { gdb-test hidden "NEAR - LIGHT" "1" } } */
+/* { dg-final { gdb-test hidden "near" "NEAR" } } */
+/* { dg-final { gdb-test hidden "given" "DARK + 1" } } */
+/* { dg-final { gdb-test after "LIGHT" "4" } } */
+/* { dg-final { gdb-test names "word" "\"ab\\n\\0\" \"\"" } } */
+/* { dg-final { gdb-test names "word" "\"ab\\n\\0\\0\"" } } */
+/* { dg-final { gdb-test names "held.text" "\"xy\"" } } */
+/* { dg-final { gdb-test names "held.text" "\"xz\"" } } */
+/* { dg-final { gdb-test names "told\[1\]" "\"ab\"\[1\]" } } */
+/* { dg-final { gdb-test names "sizeof (\"abc\")" "4" } } */
+/* { dg-final { gdb-test names "*\"q\"" "'q'" } } */
+/* { dg-final { gdb-test complex "wave" "0.1 + 2.0i" } } */
+/* { dg-final { gdb-test complex "of" "wave" } } */
+/* { dg-final { gdb-test complex "twice" "0.1 * 1.5 + 3.0i" } } */
+/* { dg-final { gdb-test complex "wave * 2" "0.2 + 4i" } } */
+/* { dg-final { gdb-test complex "small" "3.0 + -1.0i" } } */
+/* { dg-final { gdb-test complex "-small" "~small - 6" } } */
+/* { dg-final { gdb-test complex "wave == 0.1 + 2.0i" "1" } } */
+/* { dg-final { gdb-test complex "sizeof (wave)" "16" } } */
+/* { dg-final { gdb-test complex "sizeof (2i)" "8" } } */
+/* { dg-final { gdb-test complex "wave < wave" "1" } } */
+"#;
+
+/// A value that changes where the function begins, before its first instruction, and two inlined calls that meet at an address.
+const MEETING: &str = r#"/* { dg-options "-g" } */
+volatile unsigned seen;
+int table[5] = { 1, 2, 3, 4, 5 };
+struct colour { unsigned char r, g, b; };
+__attribute__((noipa)) unsigned mix (int n)
+{
+  struct colour first = { 1, 2, 3 };
+  struct colour then = first;
+  then.g = n; /* { dg-final { gdb-test .+1 "then.g" "9" } } */
+  seen = then.g; /* { dg-final { gdb-test . "first.g" "2" } } */
+  seen = then.r;
+  return seen + n;
+}
+static inline __attribute__((always_inline)) int inner (int a, int *p)
+{
+  int l = a * 3;
+  {
+    int m = l + *p;
+    seen = m;
+    {
+      int n = m ^ 1;
+      seen = n;
+      l += n; /* { dg-final { gdb-test . "a" "(n ^ 1 - *p) / 3" } } */
+    } /* { dg-final { gdb-test .-1 "p == &table\[2\]" "1" } } */
+  }
+  return l;
+}
+static inline __attribute__((always_inline)) int middle (int b)
+{
+  int q = inner (b, &table[2]) + inner (b + 1, &table[3]);
+  seen = q;
+  return q + b;
+}
+__attribute__((noipa)) int outer (int z)
+{
+  int w = middle (z);
+  seen = w;
+  return w;
+}
+int main (void)
+{
+  return outer (5) + mix (9) == 0;
+}
+"#;
+
 const LEVELS: [OptLevel; 6] = [OptLevel::O0, OptLevel::Og, OptLevel::O1, OptLevel::O2, OptLevel::O3, OptLevel::Os];
 
 fn put(name: &str, text: &str, cc: &str, levels: &[OptLevel]) -> Option<Vec<TestOutcome>> {
+    put_to(EngineKind::Gdb, Policy::Gdb, name, text, cc, levels)
+}
+
+fn put_to(gdb: EngineKind, policy: Policy, name: &str, text: &str, cc: &str, levels: &[OptLevel]) -> Option<Vec<TestOutcome>> {
     let scratch = Scratch::new().unwrap();
     let file: PathBuf = scratch.write(name, text).unwrap();
-    let (Ok(compiler), Ok(gdb)) = (find_compiler(cc), Asker::find(EngineKind::Gdb, Format::Guality, Policy::Gdb)) else {
-        eprintln!("skipped: {cc} or gdb is not installed");
+    let (Ok(compiler), Ok(gdb)) = (find_compiler(cc), Asker::find(gdb, Format::Guality, policy)) else {
+        eprintln!("skipped: {cc} or {gdb} is not installed");
         return None;
     };
-    let askers = [Asker::find(EngineKind::Native, Format::Guality, Policy::Gdb).unwrap(), gdb];
+    let askers = [Asker::find(EngineKind::Native, Format::Guality, policy).unwrap(), gdb];
     let tests = read(Format::Guality, &[file], &[]).unwrap();
     Some(levels.iter().flat_map(|&level| tests.iter().map(|t| run_test(t, &compiler, level, &[], &askers)).collect::<Vec<_>>()).collect())
 }
@@ -177,6 +300,30 @@ fn native_gives_gdbs_answer_at_every_level() {
             assert!(agreement.of >= LEVELS.len() * 2, "{cc} {name}: only {agreement:?}");
         }
     }
+}
+
+#[test]
+fn enumerators_complex_numbers_and_strings_are_what_gdb_takes_them_for() {
+    let Some(outcomes) = put("words.c", WORDS, "gcc-12", &LEVELS) else { return };
+    assert_eq!(differences(&outcomes), [""; 0]);
+    // Not a name before its block; not an object; a byte too few; another text; no order among complex numbers.
+    let wrong = [("NEAR", "1"), ("&DARK", "1"), ("word", "\"ab\\n\\0\" \"\""), ("held.text", "\"xz\""), ("wave < wave", "1")];
+    let unoptimized = &outcomes[0].asked;
+    let of = |asked: &&trueline_suite::Asked, verdict: &Verdict| asked.outcomes.iter().all(|o| o.verdict == *verdict);
+    let failed: Vec<(&str, &str)> =
+        unoptimized.iter().filter(|a| of(a, &Verdict::Fail)).map(|a| (a.expression.as_str(), a.expected.as_str())).collect();
+    assert_eq!(failed, wrong);
+    assert_eq!(unoptimized.iter().filter(|a| of(a, &Verdict::Pass)).count(), unoptimized.len() - wrong.len());
+}
+
+#[test]
+fn where_calls_meet_and_functions_begin_native_follows_gdb_18() {
+    let gdb = EngineKind::from_str("gdb-18").unwrap();
+    let Some(outcomes) = put_to(gdb, Policy::Gdb18, "meeting.c", MEETING, "gcc-12", &LEVELS) else { return };
+    assert_eq!(differences(&outcomes), [""; 0]);
+    let gdb = EngineKind::from_str("gdb").unwrap();
+    let Some(outcomes) = put_to(gdb, Policy::Gdb, "meeting.c", MEETING, "gcc-12", &LEVELS) else { return };
+    assert_eq!(differences(&outcomes), [""; 0]);
 }
 
 #[test]

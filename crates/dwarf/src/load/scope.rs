@@ -13,7 +13,7 @@ use super::lines::FileTable;
 use super::lists::{read_ranges, with_code};
 use super::names::function_name;
 use super::types::{Pointees, TypeReader};
-use crate::{Block, BlockId, BlockKind, FileId, Function, FunctionId, Module, MoreArguments, Presence, UnitId};
+use crate::{Block, BlockId, BlockKind, EnumeratorHome, FileId, Function, FunctionId, Module, MoreArguments, Presence, UnitId};
 use gimli::AttributeValue;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -61,7 +61,12 @@ impl<'m, 's, 'd, 'a> UnitReader<'m, 's, 'd, 'a> {
         if depth > DEEPEST {
             return Err(Damage::Other("entries nested too deeply"));
         }
+        // What a namespace or a class holds has its name before it.
+        let is_outermost = matches!(die(self.all, scope).entry.tag(), gimli::DW_TAG_compile_unit | gimli::DW_TAG_partial_unit);
         for child in children(self.all, scope) {
+            if is_outermost && die(self.all, child).entry.tag() == gimli::DW_TAG_enumeration_type {
+                self.enumeration(child, EnumeratorHome::Unit(self.id));
+            }
             match die(self.all, child).entry.tag() {
                 gimli::DW_TAG_variable => {
                     if let Some(var) = self.variable(child, VarKind::Global) {
@@ -85,6 +90,11 @@ impl<'m, 's, 'd, 'a> UnitReader<'m, 's, 'd, 'a> {
             }
         }
         Ok(())
+    }
+
+    fn enumeration(&mut self, id: DieId, home: EnumeratorHome) {
+        let found = self.types.enumerators(self.all, &mut self.module.types, id, home);
+        self.module.enumerators.extend(found);
     }
 
     /// The functions of classes inside a function: a lambda is one, and its body stands in its class, whether or not the
@@ -174,6 +184,8 @@ impl<'m, 's, 'd, 'a> UnitReader<'m, 's, 'd, 'a> {
             let presence = match die(self.all, child).entry.tag() {
                 gimli::DW_TAG_formal_parameter | gimli::DW_TAG_variable if !is_block => Presence::Inherited,
                 gimli::DW_TAG_formal_parameter | gimli::DW_TAG_variable | gimli::DW_TAG_lexical_block => Presence::InheritedNested,
+                // Types of a function stand in its abstract entry only.
+                gimli::DW_TAG_enumeration_type => Presence::Inherited,
                 _ => continue,
             };
             self.within(presence, |this| this.member(child, block, function, depth))?;
@@ -237,6 +249,7 @@ impl<'m, 's, 'd, 'a> UnitReader<'m, 's, 'd, 'a> {
             }
             gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => self.call_site(id, function, depth > 0),
             gimli::DW_TAG_dwarf_procedure => self.object(id),
+            gimli::DW_TAG_enumeration_type => self.enumeration(id, EnumeratorHome::Block(block)),
             // A nested function (GNU C) is a function like any other.
             gimli::DW_TAG_subprogram => self.function(id, Some(function))?,
             _ => {}

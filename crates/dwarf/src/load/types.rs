@@ -3,7 +3,7 @@
 use super::dies::{All, DieId, attribute, children, die, flag, follow, number, text};
 use super::library::recognise;
 use super::names::language;
-use crate::{Bound, BoundValue, Field, Type, TypeId, TypeKind, Variant};
+use crate::{Bound, BoundValue, Enumerator, EnumeratorHome, Field, Type, TypeId, TypeKind, Variant};
 use gimli::AttributeValue;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -82,7 +82,8 @@ impl TypeReader {
                 let kind = match encoding {
                     c::DW_ATE_signed | c::DW_ATE_signed_char => TypeKind::Signed,
                     c::DW_ATE_float => TypeKind::Float,
-                    c::DW_ATE_complex_float | c::DW_ATE_imaginary_float | c::DW_ATE_decimal_float => TypeKind::Complex,
+                    c::DW_ATE_complex_float => TypeKind::Complex,
+                    c::DW_ATE_imaginary_float | c::DW_ATE_decimal_float => TypeKind::Decimal,
                     c::DW_ATE_address => TypeKind::Pointer,
                     _ => TypeKind::Unsigned,
                 };
@@ -135,6 +136,25 @@ impl TypeReader {
         };
         let mut enumerators = children(all, id).filter(|&c| die(all, c).entry.tag() == gimli::DW_TAG_enumerator);
         if enumerators.any(negative) { TypeKind::Signed } else { TypeKind::Unsigned }
+    }
+
+    /// The constants of an enumeration that code names without a scope before them, where pointees are read: nobody else asks
+    /// for them. Those of C++'s `enum class` are not of this kind.
+    pub fn enumerators(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, home: EnumeratorHome) -> Vec<Enumerator> {
+        if self.pointees == Pointees::Named || flag(all, id, gimli::DW_AT_enum_class) || flag(all, id, gimli::DW_AT_declaration) {
+            return Vec::new();
+        }
+        let ty = self.read(all, types, id, 0);
+        let constants = children(all, id).filter(|&c| die(all, c).entry.tag() == gimli::DW_TAG_enumerator);
+        let named = constants.filter_map(|constant| {
+            let name = text(all, constant, gimli::DW_AT_name)?;
+            let value = match die(all, constant).entry.attr_value(gimli::DW_AT_const_value)? {
+                AttributeValue::Sdata(n) => i128::from(n),
+                value => i128::from(value.udata_value()?),
+            };
+            Some(Enumerator { name: name.into(), value, ty, home })
+        });
+        named.collect()
     }
 
     fn fields(&mut self, all: All<'_, '_, '_>, types: &mut Vec<Type>, id: DieId, depth: u32) -> Vec<Field> {
@@ -287,6 +307,7 @@ fn copy_of(types: &[Type], id: TypeId) -> (TypeKind, u64) {
         TypeKind::Unsigned => TypeKind::Unsigned,
         TypeKind::Float => TypeKind::Float,
         TypeKind::Complex => TypeKind::Complex,
+        TypeKind::Decimal => TypeKind::Decimal,
         TypeKind::Pointer => TypeKind::Pointer,
         TypeKind::Reference(to) => TypeKind::Reference(*to),
         TypeKind::Opaque => TypeKind::Opaque,

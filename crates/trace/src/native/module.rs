@@ -8,6 +8,7 @@ use crate::TraceRequest;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+use trueline_dwarf::op::Op;
 use trueline_dwarf::{DwarfError, Mapped, Module as Tables, Search, Wanted};
 use trueline_model::{Debugger, Policy};
 
@@ -24,6 +25,7 @@ pub(crate) struct Module {
     pub lldb_blocks: Option<LldbBlocks>,
     /// Where blocks are and begin under the policies of gdb 16 and later.
     pub gdb_blocks: Option<GdbBlocks>,
+    policy: Policy,
 }
 
 impl Module {
@@ -47,7 +49,15 @@ impl Module {
     fn new(tables: Arc<Tables>, policy: Policy) -> Self {
         let lldb_blocks = (policy.debugger() == Some(Debugger::Lldb)).then(|| LldbBlocks::new(&tables));
         let gdb_blocks = GdbBlocks::of(&tables, policy);
-        Self { tables, lldb_blocks, gdb_blocks }
+        Self { tables, lldb_blocks, gdb_blocks, policy }
+    }
+
+    /// The expression of a location that holds at an address of a function. In gdb 13 an entry for no addresses counts where the
+    /// function is entered; gdb 18 has a use for it only where it looks for a value on entry.
+    pub fn in_force<'l>(&self, location: &'l Location, pc: u64, function: FunctionId) -> Option<Result<&'l Arc<[Op]>, &'l Arc<str>>> {
+        const NOWHERE: u64 = u64::MAX;
+        let entry = if self.policy == Policy::Gdb18 { NOWHERE } else { self.function(function).entry() };
+        location.at(pc, entry)
     }
 
     /// The innermost block at `pc`.

@@ -216,7 +216,9 @@ fn pieces_of(module: &Module, ty: TypeId, bit: u64, pieces: &mut Vec<Piece>, dep
                 pieces_of(module, *element, bit + index * stride, pieces, depth + 1)?;
             }
         }
-        TypeKind::Signed | TypeKind::Unsigned | TypeKind::Float | TypeKind::Complex => add_plain(pieces, start, of.size as usize),
+        TypeKind::Signed | TypeKind::Unsigned | TypeKind::Float | TypeKind::Complex | TypeKind::Decimal => {
+            add_plain(pieces, start, of.size as usize)
+        }
         TypeKind::Enum { .. } | TypeKind::Opaque | TypeKind::Pointer | TypeKind::Reference(_) => return None,
     }
     Some(())

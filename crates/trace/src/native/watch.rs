@@ -387,8 +387,7 @@ impl Watch {
         if !matches!(machine.module.ty(var.ty).kind, TypeKind::Pointer | TypeKind::Reference(_)) {
             return None;
         }
-        let entry = machine.module.function(frame.function).entry();
-        let ops = var.location.at(frame.lookup, entry)?.ok()?;
+        let ops = machine.module.in_force(&var.location, frame.lookup, frame.function)?.ok()?;
         is_address_sum(ops).then(|| format!("{:#x}", bits.wrapping_sub(machine.bias)).into())
     }
 }
@@ -448,8 +447,7 @@ pub(crate) fn fetch(machine: &Machine<'_>, frame: &Frame, id: VarId, content: &m
         content.computed = None;
         return Ok(());
     }
-    let entry = machine.module.function(frame.function).entry();
-    match var.location.at(frame.lookup, entry) {
+    match machine.module.in_force(&var.location, frame.lookup, frame.function) {
         None => Err(Fault::OptimizedOut),
         Some(Err(reason)) => Err(Fault::IllFormed(reason.to_string())),
         Some(Ok(ops)) if ops.is_empty() => Err(Fault::OptimizedOut),

@@ -4,7 +4,8 @@
 //! that address. gdb 18 gives every empty range of an inlined call one byte: gcc writes such ranges where statements of the
 //! call have lines but no code, and enters calls there. By the standard an empty range holds nothing.
 
-use trueline_dwarf::{BlockId, Module};
+use std::collections::HashSet;
+use trueline_dwarf::{BlockId, Module, UnitId};
 use trueline_model::Policy;
 
 /// What a block is to these releases.
@@ -14,6 +15,8 @@ pub(crate) struct GdbBlocks {
     entries: Vec<u64>,
     /// The added bytes of inlined calls, in the order of addresses.
     added: Vec<(u64, BlockId)>,
+    /// Units in which a block has several ranges: gdb finds blocks by a map of addresses there, by where they begin elsewhere.
+    mapped: HashSet<UnitId>,
 }
 
 impl GdbBlocks {
@@ -31,7 +34,10 @@ impl GdbBlocks {
         let empty = |block: BlockId| module.block(block).described.iter().filter(|r| r.0 == r.1).map(move |r| (r.0, block));
         let mut added: Vec<(u64, BlockId)> = all().filter(|&b| has_bytes(b)).flat_map(empty).collect();
         added.sort_unstable();
-        let mut this = Self { entries: Vec::new(), added };
+        let splits = added.iter().map(|a| a.1).filter(|&b| module.block(b).described.len() > 1).map(|b| unit_of(module, b));
+        let split = (0..module.units.len() as u32).map(UnitId).filter(|&u| module.unit(u).has_split_block);
+        let mapped = splits.chain(split).collect();
+        let mut this = Self { entries: Vec::new(), added, mapped };
         let entry = |block: BlockId| {
             let wanted = module.block(block).entry_pc.filter(|&pc| module.block(block).contains(pc) || this.is_added(block, pc));
             let first = module.block(block).described.iter().find(|r| r.0 < r.1 || has_bytes(block)).map_or(0, |r| r.0);
@@ -58,9 +64,25 @@ impl GdbBlocks {
     }
 
     /// The innermost block at an address, where that is an added byte. Of blocks that share an address gdb takes the one that the
-    /// debug information describes last; those inside a block come after it.
+    /// debug information describes last; those inside a block come after it. Where it has a map, an address belongs to the block
+    /// that ends first in the debug information.
     pub fn innermost(&self, module: &Module, pc: u64) -> Option<BlockId> {
-        let added = self.at(pc).last()?.1;
-        Some(module.block_at(pc).map_or(added, |here| here.max(added)))
+        let added = self.at(pc);
+        let last = added.last()?.1;
+        let here = module.block_at(pc);
+        if !self.mapped.contains(&unit_of(module, last)) {
+            return Some(here.map_or(last, |here| here.max(last)));
+        }
+        added.iter().map(|a| a.1).chain(here).reduce(|a, b| ends_first(module, a, b))
     }
+}
+
+fn unit_of(module: &Module, block: BlockId) -> UnitId {
+    module.function(module.block(block).function).unit
+}
+
+/// Blocks are numbered as they begin; one inside another ends before it.
+fn ends_first(module: &Module, a: BlockId, b: BlockId) -> BlockId {
+    let (first, second) = (a.min(b), a.max(b));
+    if module.is_within(second, first) { second } else { first }
 }

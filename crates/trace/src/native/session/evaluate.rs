@@ -11,7 +11,7 @@ use super::number::{self, Mismatch, Number};
 use super::typed::{Held, Kind, Part};
 use std::rc::Rc;
 use std::sync::Arc;
-use trueline_dwarf::{Bound, BoundValue};
+use trueline_dwarf::{Bound, BoundValue, Enumerator, EnumeratorHome};
 use trueline_model::{Policy, VarKind};
 
 /// Callers that are looked through for the function around a nested one.
@@ -47,12 +47,35 @@ fn refused(reason: &str) -> Stray {
     Stray::Refused(reason.to_owned())
 }
 
+/// A floating-point number of so many bytes.
+fn real(raw: u128, size: u64) -> f64 {
+    match size {
+        4 => f64::from(f32::from_bits(raw as u32)),
+        8 => f64::from_bits(raw as u64),
+        _ => from_extended(raw),
+    }
+}
+
+/// The complex number that begins at a bit; `size` is that of a component.
+fn complex(content: &Content, bit: u64, size: u64) -> Result<Number, Stray> {
+    let component = |at: u64| {
+        let bits = (size * 8).min(128);
+        if content.missing.as_ref().is_some_and(|m| extract(m, at, bits) != 0) {
+            return Err(Stray::Fault(Fault::OptimizedOut));
+        }
+        Ok(real(extract(&content.bytes, at, bits), size))
+    };
+    Ok(Number::Complex(component(bit)?, component(bit + size * 8)?, size as u8))
+}
+
 /// What a name in a block stands for.
 #[derive(Clone, Debug)]
 pub(super) enum Named {
     Variable(VarId),
     /// A variable of that name at file scope.
     Elsewhere(Arc<str>),
+    /// A constant of an enumeration, by its place in the module's list.
+    Enumerator(usize),
 }
 
 /// What can be named at an address without leaving the function, innermost first; `hidden` inlined calls are not entered yet.
@@ -65,6 +88,8 @@ pub(super) fn scope(module: &Module, pc: u64, hidden: usize, policy: Policy) -> 
         if left == 0 {
             found.extend(block.vars.iter().filter(|v| visible.contains(v)).copied().map(Named::Variable));
             found.extend(block.declared.iter().cloned().map(Named::Elsewhere));
+            let own = |e: &Enumerator| e.home == EnumeratorHome::Block(id);
+            found.extend((0..module.enumerators.len()).filter(|&n| own(&module.enumerators[n])).map(Named::Enumerator));
         }
         match (block.is_inlined(), left) {
             (true, 0) => break,
@@ -112,6 +137,9 @@ impl Evaluator<'_> {
         if let Some(array) = self.with_length(ty, part)? {
             return self.print(&array);
         }
+        if matches!(module.ty(ty).kind, TypeKind::Complex) {
+            return Ok(self.number(part)?.text());
+        }
         if matches!(module.ty(ty).kind, TypeKind::Opaque) {
             return Err(refused("its type has no values"));
         }
@@ -131,6 +159,12 @@ impl Evaluator<'_> {
         match node {
             Node::Integer(value, size, is_signed) => rvalue(Number::integer(*value, *size, *is_signed)),
             Node::Real(value, size) => rvalue(Number::Real(*value, *size)),
+            Node::Imaginary(value, size) => rvalue(Number::Complex(0.0, *value, *size)),
+            Node::Text(bytes) => {
+                let content = Content { bytes: bytes.clone(), ..Content::default() };
+                let kind = Kind::Array(Rc::new(Kind::Integer { size: 1, is_signed: true }), bytes.len() as u64);
+                Ok(Part::whole(kind, Held::Bytes(Rc::new(content))))
+            }
             Node::Name(name) => self.named(name),
             Node::Member(of, name) => self.member(&self.part(of)?, name),
             Node::Index(of, index) => {
@@ -208,6 +242,7 @@ impl Evaluator<'_> {
         let is_local = self.scope.iter().find(|n| match n {
             Named::Variable(var) => module.var(*var).kind != VarKind::Global && *module.var(*var).name == *name,
             Named::Elsewhere(declared) => **declared == *name,
+            Named::Enumerator(at) => *module.enumerators[*at].name == *name,
         });
         if is_local.is_none()
             && let Some(outer) = self.outer(name)
@@ -224,10 +259,24 @@ impl Evaluator<'_> {
         let first = self.scope.iter().find(|n| match n {
             Named::Variable(var) => *module.var(*var).name == *name,
             Named::Elsewhere(declared) => **declared == *name,
+            Named::Enumerator(at) => *module.enumerators[*at].name == *name,
         });
+        let unit = EnumeratorHome::Unit(module.function(self.frame.function).unit);
+        let enumerator = |is_home: &dyn Fn(EnumeratorHome) -> bool| {
+            let found = module.enumerators.iter().find(|e| *e.name == *name && is_home(e.home));
+            found.map(|e| Part::whole(Kind::Known(e.ty), Held::Number(self.constant(e))))
+        };
         let var = match first {
             Some(Named::Variable(var)) => Some(*var),
-            Some(Named::Elsewhere(_)) | None => at_file_scope(),
+            Some(Named::Enumerator(at)) => {
+                let named = &module.enumerators[*at];
+                return Ok(Part::whole(Kind::Known(named.ty), Held::Number(self.constant(named))));
+            }
+            Some(Named::Elsewhere(_)) => at_file_scope(),
+            None => match enumerator(&|home| home == unit) {
+                Some(own) => return Ok(own),
+                None => at_file_scope(),
+            },
         };
         if let Some(var) = var {
             let ty = module.var(var).ty;
@@ -237,7 +286,14 @@ impl Evaluator<'_> {
             let address = module.function(function).entry().wrapping_add(self.machine.bias);
             return Ok(Part::whole(Kind::Function, Held::Memory(address)));
         }
-        Err(Stray::NoSymbol)
+        // What another unit has at file scope can be named too.
+        enumerator(&|home| matches!(home, EnumeratorHome::Unit(_))).ok_or(Stray::NoSymbol)
+    }
+
+    /// The value of an enumerator.
+    fn constant(&self, of: &Enumerator) -> Number {
+        let ty = self.machine.module.ty(of.ty);
+        Number::integer(of.value, ty.size.clamp(1, 16) as u8, matches!(ty.kind, TypeKind::Signed))
     }
 
     /// A member of the object that a method works on; none where there is no such member.
@@ -297,8 +353,7 @@ impl Evaluator<'_> {
         if let Location::Constant(bytes, _) = location {
             return Err(Ok(Content { bytes: bytes.to_vec(), ..Content::default() }));
         }
-        let entry = self.machine.module.function(self.frame.function).entry();
-        match location.at(self.frame.lookup, entry) {
+        match self.machine.module.in_force(location, self.frame.lookup, self.frame.function) {
             None => Err(Err(Fault::OptimizedOut)),
             Some(Err(reason)) => Err(Err(Fault::IllFormed(reason.to_string()))),
             Some(Ok(ops)) if ops.is_empty() => Err(Err(Fault::OptimizedOut)),
@@ -509,6 +564,9 @@ impl Evaluator<'_> {
             other => other.clone(),
         };
         let number = self.number(part)?;
+        if matches!(number, Number::Complex(..)) {
+            return Err(refused("there is no such cast"));
+        }
         match scalar {
             Kind::Integer { size, is_signed } => into(number.to_integer(size, is_signed)),
             Kind::Real(size) => {
@@ -519,7 +577,7 @@ impl Evaluator<'_> {
                 let Number::Integer { value, .. } = number.to_integer(8, false) else { return Err(refused("there is no such cast")) };
                 into(Number::Address(value as u64, target))
             }
-            Kind::Known(_) | Kind::Array(..) | Kind::Function | Kind::Void => Err(refused("there is no such cast")),
+            Kind::Known(_) | Kind::Complex(_) | Kind::Array(..) | Kind::Function | Kind::Void => Err(refused("there is no such cast")),
         }
     }
 
@@ -527,6 +585,7 @@ impl Evaluator<'_> {
         match number {
             Number::Integer { size, is_signed, .. } => Kind::Integer { size: *size, is_signed: *is_signed },
             Number::Real(_, size) => Kind::Real(*size),
+            Number::Complex(_, _, size) => Kind::Complex(*size),
             Number::Address(_, target) => Kind::Pointer(Rc::clone(target)),
         }
     }
@@ -550,17 +609,22 @@ impl Evaluator<'_> {
         }
         let (is_signed, is_real) = match &part.kind {
             Kind::Integer { is_signed, .. } => (*is_signed, false),
-            Kind::Real(_) => (true, true),
+            Kind::Real(_) | Kind::Complex(_) => (true, true),
             Kind::Pointer(_) => (false, false),
             Kind::Known(ty) => match &module.ty(*ty).kind {
                 TypeKind::Signed => (true, false),
                 TypeKind::Unsigned | TypeKind::Pointer => (false, false),
-                TypeKind::Float => (true, true),
+                TypeKind::Float | TypeKind::Complex => (true, true),
                 _ => return Err(refused("it is no number")),
             },
             Kind::Array(..) | Kind::Function | Kind::Void => return Err(refused("it is no number")),
         };
         let (content, bit) = self.load(&part)?;
+        if let Kind::Known(ty) = part.kind
+            && matches!(module.ty(ty).kind, TypeKind::Complex)
+        {
+            return complex(&content, bit, module.ty(ty).size / 2);
+        }
         let size = part.kind.size(module).min(16);
         let bits = part.bit_size.unwrap_or(size * 8).min(128);
         if content.missing.as_ref().is_some_and(|m| extract(m, bit, bits) != 0) {
@@ -571,11 +635,7 @@ impl Evaluator<'_> {
         }
         let raw = extract(&content.bytes, bit, bits);
         if is_real {
-            return Ok(match size {
-                4 => Number::Real(f64::from(f32::from_bits(raw as u32)), 4),
-                8 => Number::Real(f64::from_bits(raw as u64), 8),
-                _ => Number::Real(from_extended(raw), 16),
-            });
+            return Ok(Number::Real(real(raw, size), if size < 16 { size as u8 } else { 16 }));
         }
         if let Some(target) = part.kind.target(module) {
             return Ok(Number::Address(raw as u64, target));

@@ -1,7 +1,7 @@
 //! C expressions as people give them to a debugger: names, literals, members, elements, dereferences, addresses, casts,
 //! `sizeof`, arithmetic and comparisons.
 //!
-//! Deliberately absent: assignments, calls, strings, and everything a debugger adds to C (`@`, `::`, `$1`).
+//! Deliberately absent: assignments, calls, and what a debugger adds to C (`@`, `::`, `$1`), but for imaginary numbers (`2i`).
 
 use std::fmt;
 
@@ -25,6 +25,10 @@ pub(super) enum Node {
     /// A whole number, with the size and signedness of its type.
     Integer(i128, u8, bool),
     Real(f64, u8),
+    /// The imaginary part of a complex number, with the size of a part.
+    Imaginary(f64, u8),
+    /// A string, with the zero at its end.
+    Text(Vec<u8>),
     Name(String),
     Member(Box<Node>, String),
     Index(Box<Node>, Box<Node>),
@@ -222,6 +226,9 @@ impl<'t> Parser<'t> {
         if self.rest.starts_with('\'') {
             return self.character();
         }
+        if self.rest.starts_with('"') {
+            return self.string();
+        }
         if self.rest.starts_with(|c: char| c.is_ascii_digit()) || self.rest.starts_with('.') {
             return self.number();
         }
@@ -245,31 +252,39 @@ impl<'t> Parser<'t> {
                 let c = inside.chars().next().filter(|c| *c != '\'' && c.is_ascii()).ok_or_else(bad)?;
                 (c as i128, 1)
             }
-            Some(escape) => {
-                let digits = |radix: u32| escape.len() - escape.trim_start_matches(|c: char| c.is_digit(radix)).len();
-                match escape.bytes().next().ok_or_else(bad)? {
-                    b'0'..=b'7' => {
-                        let n = digits(8).min(3);
-                        (i128::from_str_radix(&escape[..n], 8).map_err(|_| bad())?, 1 + n)
-                    }
-                    b'x' => {
-                        let hex = &escape[1..];
-                        let n = hex.len() - hex.trim_start_matches(|c: char| c.is_ascii_hexdigit()).len();
-                        (i128::from_str_radix(&hex[..n], 16).map_err(|_| bad())?, 2 + n)
-                    }
-                    c => {
-                        let known = [(b'n', 10), (b't', 9), (b'r', 13), (b'a', 7), (b'b', 8), (b'f', 12), (b'v', 11), (b'e', 27)];
-                        let code = known.iter().find(|k| k.0 == c).map_or(i128::from(c), |k| k.1);
-                        (code, 2)
-                    }
-                }
-            }
+            Some(escape) => escaped(escape).ok_or_else(bad)?,
         };
         if inside.as_bytes().get(length) != Some(&b'\'') {
             return Err(bad());
         }
         self.advance(length + 2);
         Ok(Node::Integer(i128::from(code as u8 as i8), 1, true))
+    }
+
+    /// Strings that stand side by side are one.
+    fn string(&mut self) -> Result<Node, NotUnderstood> {
+        let bad = || NotUnderstood("a string is not understood".into());
+        let mut bytes = Vec::new();
+        while let Some(mut inside) = self.rest.strip_prefix('"') {
+            loop {
+                match inside.as_bytes().first().ok_or_else(bad)? {
+                    b'"' => break,
+                    b'\\' => {
+                        let (code, length) = escaped(&inside[1..]).ok_or_else(bad)?;
+                        bytes.push(code as u8);
+                        inside = inside.get(length..).ok_or_else(bad)?;
+                    }
+                    _ => {
+                        let c = inside.chars().next().ok_or_else(bad)?;
+                        bytes.extend_from_slice(c.to_string().as_bytes());
+                        inside = &inside[c.len_utf8()..];
+                    }
+                }
+            }
+            self.rest = inside[1..].trim_start();
+        }
+        bytes.push(0);
+        Ok(Node::Text(bytes))
     }
 
     fn number(&mut self) -> Result<Node, NotUnderstood> {
@@ -287,13 +302,21 @@ impl<'t> Parser<'t> {
         let text = &self.rest[..end];
         self.advance(end);
         let lower = text.to_ascii_lowercase();
+        let (lower, is_imaginary) = match lower.strip_suffix('i').filter(|_| !is_hex) {
+            Some(real) => (real.to_owned(), true),
+            None => (lower, false),
+        };
         if !is_hex && (lower.contains('.') || lower.contains('e')) {
             let (digits, size) = match lower.as_bytes().last() {
                 Some(b'f') => (&lower[..lower.len() - 1], 4),
                 Some(b'l') => (&lower[..lower.len() - 1], 8),
                 _ => (&*lower, 8),
             };
-            return digits.parse().map(|value| Node::Real(value, size)).map_err(|_| bad(text));
+            let value = digits.parse().map_err(|_| bad(text))?;
+            return Ok(if is_imaginary { Node::Imaginary(value, size) } else { Node::Real(value, size) });
+        }
+        if is_imaginary {
+            return lower.parse().map(|value| Node::Imaginary(value, 4)).map_err(|_| bad(text));
         }
         let digits = lower.trim_end_matches(['u', 'l']);
         let suffix = &lower[digits.len()..];
@@ -375,6 +398,27 @@ impl<'t> Parser<'t> {
     }
 }
 
+/// The character that an escape stands for, without its backslash, and how long the escape is with it.
+fn escaped(escape: &str) -> Option<(i128, usize)> {
+    let digits = |radix: u32| escape.len() - escape.trim_start_matches(|c: char| c.is_digit(radix)).len();
+    match escape.bytes().next().filter(u8::is_ascii)? {
+        b'0'..=b'7' => {
+            let n = digits(8).min(3);
+            Some((i128::from_str_radix(&escape[..n], 8).ok()?, 1 + n))
+        }
+        b'x' => {
+            let hex = &escape[1..];
+            let n = hex.len() - hex.trim_start_matches(|c: char| c.is_ascii_hexdigit()).len();
+            Some((i128::from_str_radix(&hex[..n], 16).ok()?, 2 + n))
+        }
+        c => {
+            let known = [(b'n', 10), (b't', 9), (b'r', 13), (b'a', 7), (b'b', 8), (b'f', 12), (b'v', 11), (b'e', 27)];
+            let code = known.iter().find(|k| k.0 == c).map_or(i128::from(c), |k| k.1);
+            Some((code, 2))
+        }
+    }
+}
+
 /// The type of a literal: the first that holds it, unsigned ones only where they are asked for or the literal is not decimal.
 fn integer_type(value: u64, unsigned: bool, long: bool, is_decimal: bool) -> (u8, bool) {
     let fits = |size: u8, is_signed: bool| value <= u64::MAX >> (64 - u32::from(size) * 8 + u32::from(is_signed));
@@ -427,6 +471,10 @@ mod tests {
             ("'\\377'", Node::Integer(-1, 1, true)),
             ("2.5", Node::Real(2.5, 8)),
             ("1e-3f", Node::Real(1e-3, 4)),
+            ("2.5i", Node::Imaginary(2.5, 8)),
+            ("3i", Node::Imaginary(3.0, 4)),
+            (r#""a\n\x41" "b""#, Node::Text(b"a\nAb\0".to_vec())),
+            (r#""""#, Node::Text(vec![0])),
         ] {
             assert_eq!(read(text), Ok(expected), "{text}");
         }
@@ -434,7 +482,9 @@ mod tests {
 
     #[test]
     fn what_would_change_or_call_something_is_refused() {
-        for text in ["x = 1", "x += 1", "x++", "--x", "f(x)", "", "x.", "*", "x +", "(x", "a[1", "'ab'", "x y", "f::x", "1x"] {
+        for text in
+            ["x = 1", "x += 1", "x++", "--x", "f(x)", "", "x.", "*", "x +", "(x", "a[1", "'ab'", "x y", "f::x", "1x", "\"a", "\"a\\"]
+        {
             assert!(read(text).is_err(), "{text}");
         }
     }

@@ -14,6 +14,8 @@ pub(super) enum Number {
         is_signed: bool,
     },
     Real(f64, u8),
+    /// The real and the imaginary part, and the size of each.
+    Complex(f64, f64, u8),
     Address(u64, Rc<Kind>),
 }
 
@@ -39,6 +41,7 @@ impl Number {
         match self {
             Self::Integer { value, .. } => *value != 0,
             Self::Real(value, _) => *value != 0.0,
+            Self::Complex(re, im, _) => *re != 0.0 || *im != 0.0,
             Self::Address(address, _) => *address != 0,
         }
     }
@@ -47,7 +50,7 @@ impl Number {
     pub fn index(&self) -> Option<i128> {
         match self {
             Self::Integer { value, .. } => Some(*value),
-            Self::Real(..) | Self::Address(..) => None,
+            Self::Real(..) | Self::Complex(..) | Self::Address(..) => None,
         }
     }
 
@@ -55,7 +58,7 @@ impl Number {
     pub fn to_integer(&self, size: u8, is_signed: bool) -> Self {
         let value = match self {
             Self::Integer { value, .. } => *value,
-            Self::Real(value, _) => *value as i128,
+            Self::Real(value, _) | Self::Complex(value, ..) => *value as i128,
             Self::Address(address, _) => i128::from(*address),
         };
         Self::integer(value, size, is_signed)
@@ -67,7 +70,7 @@ impl Number {
             Self::Integer { value, is_signed: true, .. } => Some(*value as f64),
             Self::Integer { value, .. } => Some(*value as u128 as f64),
             Self::Real(value, _) => Some(*value),
-            Self::Address(..) => None,
+            Self::Complex(..) | Self::Address(..) => None,
         }
     }
 
@@ -77,6 +80,7 @@ impl Number {
             Self::Integer { value, is_signed: false, size: 16 } => (*value as u128).to_string(),
             Self::Integer { value, .. } => value.to_string(),
             Self::Real(value, 4) => format!("{:?}", *value as f32),
+            Self::Complex(re, im, size) => format!("{} + {}i", Self::Real(*re, *size).text(), Self::Real(*im, *size).text()),
             Self::Real(value, _) => format!("{value:?}"),
             Self::Address(address, _) => format!("{address:#x}"),
         }
@@ -99,6 +103,10 @@ pub(super) fn unary(operator: Unary, operand: Number) -> Result<Number, Mismatch
         (Unary::Plus, operand @ (Number::Integer { .. } | Number::Real(..))) => Ok(operand),
         (Unary::Negative, Number::Integer { value, size, is_signed }) => Ok(Number::integer(value.wrapping_neg(), size, is_signed)),
         (Unary::Negative, Number::Real(value, size)) => Ok(Number::Real(-value, size)),
+        (Unary::Plus, operand @ Number::Complex(..)) => Ok(operand),
+        (Unary::Negative, Number::Complex(re, im, size)) => Ok(Number::Complex(-re, -im, size)),
+        // gdb takes it for the conjugate, as GNU C does.
+        (Unary::Complement, Number::Complex(re, im, size)) => Ok(Number::Complex(re, -im, size)),
         (Unary::Complement, Number::Integer { value, size, is_signed }) => Ok(Number::integer(!value, size, is_signed)),
         _ => Err(Mismatch("the operand is none that the operator takes")),
     }
@@ -113,6 +121,7 @@ pub(super) fn binary(operator: Binary, a: Number, b: Number, size_of: &dyn Fn(&K
         _ => {}
     }
     match (a.promoted(), b.promoted()) {
+        (a @ N::Complex(..), b) | (a, b @ N::Complex(..)) => complex(operator, &a, &b),
         (N::Address(p, target), N::Integer { value, .. }) if matches!(operator, Binary::Add | Binary::Sub) => {
             let distance = value.wrapping_mul(i128::from(size_of(&target).max(1))) as u64;
             Ok(N::Address(if operator == Binary::Add { p.wrapping_add(distance) } else { p.wrapping_sub(distance) }, target))
@@ -128,7 +137,7 @@ pub(super) fn binary(operator: Binary, a: Number, b: Number, size_of: &dyn Fn(&K
             let whole = |n: &N| match n {
                 N::Address(p, _) => Some(i128::from(*p)),
                 N::Integer { value, .. } => Some(i128::from(*value as u64)),
-                N::Real(..) => None,
+                N::Real(..) | N::Complex(..) => None,
             };
             match (whole(&a), whole(&b)) {
                 (Some(x), Some(y)) => compare(operator, &x, &y).ok_or(Mismatch("pointers are only added to, subtracted and compared")),
@@ -150,7 +159,7 @@ pub(super) fn binary(operator: Binary, a: Number, b: Number, size_of: &dyn Fn(&K
 fn integer(operator: Binary, (x, y): (i128, i128), size: u8, is_signed: bool) -> Result<Number, Mismatch> {
     let of_type = |value: i128| match Number::integer(value, size, is_signed) {
         Number::Integer { value, .. } => value,
-        Number::Real(..) | Number::Address(..) => value,
+        Number::Real(..) | Number::Complex(..) | Number::Address(..) => value,
     };
     let is_shift = matches!(operator, Binary::Shl | Binary::Shr);
     // What is shifted keeps its value; all else is brought to the common type first.
@@ -186,6 +195,33 @@ fn real(operator: Binary, a: &Number, b: &Number) -> Result<Number, Mismatch> {
     };
     let size = size(a).max(size(b));
     Ok(Number::Real(if size == 4 { f64::from(value as f32) } else { value }, size))
+}
+
+/// Equality is for two complex numbers only, as in gdb; nothing else compares them.
+fn complex(operator: Binary, a: &Number, b: &Number) -> Result<Number, Mismatch> {
+    let parts = |n: &Number| match n {
+        Number::Complex(re, im, size) => Some((*re, *im, *size)),
+        Number::Real(re, size) => Some((*re, 0.0, *size)),
+        n => n.to_real().map(|re| (re, 0.0, 0)),
+    };
+    let mismatch = Mismatch("complex numbers have nothing in common with the other operand");
+    let (Some((a_re, a_im, a_size)), Some((b_re, b_im, b_size))) = (parts(a), parts(b)) else { return Err(mismatch) };
+    let are_both = matches!((a, b), (Number::Complex(..), Number::Complex(..)));
+    let (re, im) = match operator {
+        Binary::Add => (a_re + b_re, a_im + b_im),
+        Binary::Sub => (a_re - b_re, a_im - b_im),
+        Binary::Mul => (a_re * b_re - a_im * b_im, a_re * b_im + a_im * b_re),
+        Binary::Div => {
+            let scale = b_re * b_re + b_im * b_im;
+            ((a_re * b_re + a_im * b_im) / scale, (a_im * b_re - a_re * b_im) / scale)
+        }
+        Binary::Eq | Binary::Ne if are_both => {
+            let is_same = a_re == b_re && a_im == b_im;
+            return Ok(Number::truth(is_same == (operator == Binary::Eq)));
+        }
+        _ => return Err(mismatch),
+    };
+    Ok(Number::Complex(re, im, a_size.max(b_size)))
 }
 
 fn compare<T: PartialOrd>(operator: Binary, x: &T, y: &T) -> Option<Number> {
@@ -236,6 +272,18 @@ mod tests {
         assert_eq!(both(Binary::Sub, Number::Address(0x1010, Rc::new(Kind::Void)), pointer()), "4");
         assert_eq!(both(Binary::Eq, pointer(), int(0x1000)), "1");
         assert!(binary(Binary::Mul, pointer(), int(2), &|_| 4).is_err());
+    }
+
+    #[test]
+    fn complex_numbers_are_added_multiplied_and_equal_to_their_like_only() {
+        let z = || Number::Complex(1.5, 2.0, 8);
+        assert_eq!(both(Binary::Mul, z(), int(2)), "3.0 + 4.0i");
+        assert_eq!(both(Binary::Add, int(1), Number::Complex(0.0, 2.0, 4)), "1.0 + 2.0i");
+        assert_eq!(both(Binary::Mul, z(), z()), "-1.75 + 6.0i");
+        assert_eq!(both(Binary::Div, z(), z()), "1.0 + 0.0i");
+        assert_eq!(both(Binary::Eq, z(), z()), "1");
+        assert!(binary(Binary::Eq, z(), int(1), &|_| 4).is_err());
+        assert!(binary(Binary::Lt, z(), z(), &|_| 4).is_err());
     }
 
     #[test]

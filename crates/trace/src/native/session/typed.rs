@@ -15,6 +15,8 @@ pub(super) enum Kind {
         is_signed: bool,
     },
     Real(u8),
+    /// Two floating-point numbers of this size.
+    Complex(u8),
     Pointer(Rc<Kind>),
     /// An array whose length is known only where the program stands.
     Array(Rc<Kind>, u64),
@@ -58,6 +60,7 @@ impl Kind {
         match self {
             Self::Known(id) => module.ty(*id).size,
             Self::Integer { size, .. } | Self::Real(size) => u64::from(*size),
+            Self::Complex(size) => 2 * u64::from(*size),
             Self::Pointer(_) => 8,
             Self::Array(element, count) => element.size(module).saturating_mul(*count),
             Self::Function | Self::Void => 1,
