@@ -231,7 +231,7 @@ enum Known<'r> {
     /// It does not come to the line.
     Nothing,
     InOne(&'r HashSet<u64>),
-    InSeveral(Box<HashSet<u64>>),
+    InSeveral(HashSet<u64>),
 }
 
 impl<'r> Known<'r> {
@@ -239,9 +239,7 @@ impl<'r> Known<'r> {
         match (visits.next(), visits.next()) {
             (None, _) => Self::Nothing,
             (Some(one), None) => Self::InOne(&one.seen),
-            (Some(one), Some(two)) => {
-                Self::InSeveral(Box::new([one, two].into_iter().chain(visits).flat_map(|v| &v.seen).copied().collect()))
-            }
+            (Some(one), Some(two)) => Self::InSeveral([one, two].into_iter().chain(visits).flat_map(|v| &v.seen).copied().collect()),
         }
     }
 

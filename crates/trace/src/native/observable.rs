@@ -217,7 +217,7 @@ fn pieces_of(module: &Module, ty: TypeId, bit: u64, pieces: &mut Vec<Piece>, dep
             }
         }
         TypeKind::Signed | TypeKind::Unsigned | TypeKind::Float | TypeKind::Complex | TypeKind::Decimal => {
-            add_plain(pieces, start, of.size as usize)
+            add_plain(pieces, start, of.size as usize);
         }
         TypeKind::Enum { .. } | TypeKind::Opaque | TypeKind::Pointer | TypeKind::Reference(_) => return None,
     }
