@@ -174,6 +174,14 @@ fn a_conversion_that_no_longer_reads_the_sign_is_wrong_for_a_negative_number() {
     }
 }
 
+#[test]
+fn a_parameter_that_the_caller_no_longer_passes_is_wrong_as_long_as_it_is_described() {
+    let Some((errors, _)) = watch("opt-19", "unpassed-argument.ll") else { return };
+    let errors: Vec<_> = errors.iter().filter(|e| e.evidence.contains("passes nothing")).collect();
+    let [error] = errors.as_slice() else { panic!("{errors:#?}") };
+    assert_eq!((error.kind, error.variable.as_str(), error.function.as_str()), (VariableErrorKind::Wrong, "spare", "inner"));
+}
+
 // ---- made up
 
 const ADD: u8 = 8;
@@ -597,6 +605,38 @@ fn an_operation_with_another_constant_is_wrong_only_for_a_free_number() {
     assert!(judged(product(ARGUMENT, one), vec![], product(ARGUMENT, one)).is_empty());
     assert!(judged(product(ARGUMENT, POISON), vec![], product(ARGUMENT, other)).is_empty(), "what is undefined may become anything");
     assert!(judged(product(9, one), vec![], product(9, other)).is_empty(), "what a call returns may be known to be zero");
+}
+
+#[test]
+fn the_number_of_a_way_is_read_from_the_only_copy_beside_the_description() {
+    const PHI: u8 = 44;
+    const COPY: u64 = 30;
+    // Two arms; behind them %20 = phi [7], [8], which is the variable and what is called with.
+    let before = |again: &[u64]| {
+        let call = behind(inst(21, CALL, &[20]), describes(50, &[20], PLAIN));
+        vec![
+            block(100, &[101, 102], vec![inst(40, BR, &[])]),
+            block(101, &[103], vec![inst(41, BR, &[])]),
+            block(102, &[103], vec![inst(42, BR, &[])]),
+            block(103, again, vec![inst(20, PHI, &[SEVEN, EIGHT]), call, inst(43, BR, &[])]),
+        ]
+    };
+    // The first arm has copies of the call, and of the description.
+    let found = |named: u64, passed: &[u64], again: &[u64]| {
+        let mut after = before(again);
+        let mut copies: Vec<_> = passed.iter().zip(COPY..).map(|(number, at)| inst(at, CALL, &[*number])).collect();
+        copies[0].records.push(describes(51, &[named], PLAIN));
+        after[1].instructions.splice(0..0, copies);
+        let mut events: Vec<_> = (COPY..).take(passed.len()).map(|at| event(EventKind::Clone, at, 21)).collect();
+        events.push(event(EventKind::RecordClone, 51, 50));
+        let verdicts = judged(before(again), events, after);
+        verdicts.into_iter().filter(|v| v.counterexample.as_ref().is_some_and(|c| c.by == Deviation::OtherWay)).count()
+    };
+    assert_eq!(found(EIGHT, &[SEVEN], &[]), 1);
+    assert_eq!(found(SEVEN, &[SEVEN], &[]), 0, "the number of this way");
+    assert_eq!(found(EIGHT, &[ARGUMENT], &[]), 0, "what is passed is no number");
+    assert_eq!(found(EIGHT, &[SEVEN, EIGHT], &[]), 0, "copies of two ways, or rounds");
+    assert_eq!(found(EIGHT, &[SEVEN], &[103]), 0, "the copy may be of another round");
 }
 
 #[test]
