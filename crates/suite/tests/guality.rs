@@ -125,6 +125,25 @@ int main (void)
 }
 "#;
 
+/// An array of two dimensions that are both computed.
+const GRID: &str = r#"/* { dg-options "-g" } */
+volatile int seen;
+__attribute__((noipa)) int grid (int n, int m)
+{
+  int a[n][m];
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < m; j++)
+      a[i][j] = i * m + j;
+  seen = a[n - 1][m - 1]; /* { dg-final { gdb-test . "sizeof (a)" "24" } } */
+  seen = a[1][2]; /* { dg-final { gdb-test . "a[1][1]" "4" } } */
+  return a[n - 1][0]; /* { dg-final { gdb-test . "sizeof (a[1])" "12" } } */
+}
+int main (void)
+{
+  return grid (2, 3) != 3;
+}
+"#;
+
 /// GNU C's nested functions, which clang does not take.
 const NESTED: &str = r#"/* { dg-options "-g" } */
 volatile int seen;
@@ -289,7 +308,7 @@ fn differences(outcomes: &[TestOutcome]) -> Vec<String> {
 #[test]
 fn native_gives_gdbs_answer_at_every_level() {
     for cc in ["gcc-12", "clang-16"] {
-        for (name, text) in [("values.c", VALUES), ("removed.c", REMOVED), ("nested.c", NESTED)] {
+        for (name, text) in [("values.c", VALUES), ("removed.c", REMOVED), ("nested.c", NESTED), ("grid.c", GRID)] {
             // What clang says of an array whose length is lost, and of parts of a structure, gdb reads in ways of its own.
             if cc == "clang-16" && name != "removed.c" {
                 continue;

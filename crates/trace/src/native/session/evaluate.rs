@@ -231,9 +231,27 @@ impl Evaluator<'_> {
             Kind::Known(ty) => match self.length(*ty)? {
                 Some((element, count)) => Ok(self.size(&Kind::Known(element))?.saturating_mul(count)),
                 None if matches!(module.ty(*ty).kind, TypeKind::Pointer) && module.ty(*ty).name.ends_with("()") => Ok(1),
-                None => Ok(module.ty(*ty).size),
+                None => match module.ty(*ty).kind {
+                    // gdb has no size for an array whose own length the debug information leaves out beside a computed one.
+                    TypeKind::Array { element, count: 0 } if self.is_computed(element) => Err(Fault::OptimizedOut.into()),
+                    TypeKind::Array { element, count } if self.is_computed(element) => {
+                        Ok(self.size(&Kind::Known(element))?.saturating_mul(count))
+                    }
+                    _ => Ok(module.ty(*ty).size),
+                },
             },
+            // The elements may be arrays of computed length too.
+            Kind::Array(element, count) => Ok(self.size(element)?.saturating_mul(*count)),
             other => Ok(other.size(module)),
+        }
+    }
+
+    /// Whether a type is an array with a length that is computed, in whichever dimension.
+    fn is_computed(&self, ty: TypeId) -> bool {
+        let module = self.machine.module;
+        match module.ty(ty).kind {
+            TypeKind::Array { element, .. } => module.bound(ty).is_some() || self.is_computed(element),
+            _ => false,
         }
     }
 
