@@ -30,7 +30,7 @@ mod tests {
             (Timing::Late, Code::Gone, Beginning::AfterStop, Verdict::Dropped("begins-later")),
             (Timing::Late, Code::Gone, Beginning::Unseen, Verdict::Reported),
             (Timing::Late, Code::Runs, Beginning::AfterStop, Verdict::Reported),
-            (Timing::Early, Code::Gone, Beginning::AfterStop, Verdict::Reported),
+            (Timing::Early, Code::Gone, Beginning::AfterStop, Verdict::Dropped("early-unseen")),
         ] {
             let (mut bench, _) = Bench::with_a_stale_value();
             bench.order(shown, false, false);
