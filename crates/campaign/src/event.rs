@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use trueline_model::{CompilerId, Fault, FindingId, OptLevel, Reader, Verdict};
-use trueline_store::Counts;
+use trueline_store::{Counts, NewFinding};
 
 /// A finding, as events and progress bars show it.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -28,6 +28,25 @@ pub struct FoundEvent {
     pub not_seen_by: Vec<Reader>,
     /// Whose fault that makes it.
     pub verdict: Option<Verdict>,
+}
+
+impl FoundEvent {
+    /// The event of a finding that was just stored under a number.
+    pub(crate) fn of(id: FindingId, program: &str, new: &NewFinding, is_new_class: bool) -> Self {
+        let finding = &new.finding;
+        Self {
+            id,
+            fault: finding.fault.clone(),
+            program: program.to_owned(),
+            compiler: finding.compiler.clone(),
+            opt: finding.opt,
+            class: new.class.clone(),
+            is_new_class,
+            seen_by: finding.seen_by.clone(),
+            not_seen_by: finding.not_seen_by.clone(),
+            verdict: finding.verdict,
+        }
+    }
 }
 
 /// What a campaign cost.

@@ -333,18 +333,7 @@ impl Campaign<'_> {
                     FindingCase { id: Some(*id), program, compiler: compiler.clone(), opt: new.finding.opt, fault },
                 );
             }
-            self.report(&Event::Found(Box::new(FoundEvent {
-                id: *id,
-                fault: new.finding.fault.clone(),
-                program: program.name.clone(),
-                compiler: compiler.id.clone(),
-                opt: new.finding.opt,
-                class: new.class.clone(),
-                is_new_class,
-                seen_by: new.finding.seen_by.clone(),
-                not_seen_by: new.finding.not_seen_by.clone(),
-                verdict: new.finding.verdict,
-            })));
+            self.report(&Event::Found(Box::new(FoundEvent::of(*id, &program.name, new, is_new_class))));
         }
         self.report(&Event::UnitDone {
             program: program.name.clone(),

@@ -368,18 +368,7 @@ impl Hunt<'_, '_> {
         self.units.fetch_add(1, Ordering::SeqCst);
         for (id, new) in ids.iter().zip(findings) {
             let is_new_class = self.classes.lock().insert(new.class.clone());
-            self.reporter.event(&Event::Found(Box::new(FoundEvent {
-                id: *id,
-                fault: new.finding.fault.clone(),
-                program: input.name.clone(),
-                compiler: compiler.id.clone(),
-                opt: unit.opt,
-                class: new.class.clone(),
-                is_new_class,
-                seen_by: new.finding.seen_by.clone(),
-                not_seen_by: new.finding.not_seen_by.clone(),
-                verdict: new.finding.verdict,
-            })));
+            self.reporter.event(&Event::Found(Box::new(FoundEvent::of(*id, &input.name, new, is_new_class))));
         }
         self.reporter.event(&Event::UnitDone {
             program: input.name.clone(),

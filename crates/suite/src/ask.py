@@ -1,39 +1,6 @@
 """Asks gdb what a suite's tests ask; shared.py says how it writes. TRUELINE_QUESTIONS holds a list of runs, each with "breaks"
 (places as gdb takes them) and "actions": null to run on, or [expression, expected expression or null] to ask where the program
 stands. One line is written for each question: {"answer": ..., "expected": ... or null}."""
-import json
-import os
-import sys
-
-import gdb
-
-sys.path.insert(0, os.environ["TRUELINE_TRACER_DIR"])
-from gdb_values import prepare, render
-from shared import LEAVES, OUT, emit
-
-SETTINGS = (
-    "set pagination off", "set confirm off", "set width 0", "set height 0", "set style enabled off", "set print entry-values no",
-    "set breakpoint pending off", "set startup-with-shell off", "set disable-randomization on", "unset environment",
-    "set print elements 0", "set print repeats 0",
-)
-
-
-def kind(name, text=None):
-    return {"kind": name} if text is None else {"kind": name, "text": text}
-
-
-def refusal(error):
-    """What an error of gdb's stands for."""
-    reason = str(error)
-    if reason.startswith("No symbol") or "has unknown type" in reason:
-        return kind("not-in-scope")
-    if "optimized out" in reason:
-        return kind("optimized-out")
-    if reason.startswith(("Cannot access memory", "Unhandled dwarf", "Cannot find", "Asked for position")):
-        return kind("unreadable", reason)
-    if "syntax error" in reason or reason.startswith(("Invalid number", "Unmatched", "Invalid character")):
-        return kind("unsupported", reason)
-    return kind("refused", reason)
 
 
 def complex_number(value, expression):

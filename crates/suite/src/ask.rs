@@ -11,7 +11,7 @@ use trueline_toolchain::{Limits, Tool, ToolKind, find_tool};
 use trueline_trace::native::{Answer, Halt, Session};
 use trueline_trace::{TraceError, TraceRequest, ask_gdb};
 
-const SCRIPT: &str = include_str!("ask.py");
+const SCRIPT: &str = concat!(include_str!("gdb_common.py"), include_str!("ask.py"));
 /// What all runs of one test may take together, the debugger included.
 const SECONDS: u64 = 120;
 const NOT_REACHED: &str = "the breakpoint is not reached";

@@ -1,43 +1,11 @@
 """Drives gdb for a suite's runner, one line of JSON for each question and one for its answer. A question is a list: its first word
 says what is to be done. "go" runs to the next stop, "over", "into" and "out" step; the answer holds the frames where the program
 stands, or {"over": how it ended}."""
-import json
-import os
 import re
 import shlex
-import sys
 
-import gdb
-
-sys.path.insert(0, os.environ["TRUELINE_TRACER_DIR"])
-from gdb_values import prepare, render
-from shared import LEAVES, OUT, QUESTIONS, emit
-
-SETTINGS = (
-    "set pagination off", "set confirm off", "set width 0", "set height 0", "set style enabled off", "set print entry-values no",
-    "set breakpoint pending off", "set startup-with-shell off", "set disable-randomization on", "unset environment",
-    "set print elements 0", "set print repeats 0", "set debuginfod enabled off",
-)
 # Frames that are told: scripts look a few callers up.
 MOST_FRAMES = 32
-
-
-def kind(name, text=None):
-    return {"kind": name} if text is None else {"kind": name, "text": text}
-
-
-def refusal(error):
-    """What an error of gdb's stands for."""
-    reason = str(error)
-    if reason.startswith("No symbol") or "has unknown type" in reason:
-        return kind("not-in-scope")
-    if "optimized out" in reason:
-        return kind("optimized-out")
-    if reason.startswith(("Cannot access memory", "Unhandled dwarf", "Cannot find", "Asked for position")):
-        return kind("unreadable", reason)
-    if "syntax error" in reason or reason.startswith(("Invalid number", "Unmatched", "Invalid character")):
-        return kind("unsupported", reason)
-    return kind("refused", reason)
 
 
 def declared(expression):
@@ -164,15 +132,9 @@ class Driver:
         return {"text": say(rest[0])}
 
 
-driver = Driver()
-for line in os.fdopen(QUESTIONS):
-    try:
-        emit(driver.answer(json.loads(line)))
-    except BaseException as error:
-        emit({"error": "%s: %s" % (type(error).__name__, error)})
-    OUT.flush()
-try:
+def end():
     if gdb.selected_inferior().pid:
         gdb.execute("kill", to_string=True)
-finally:
-    os._exit(0)
+
+
+serve(Driver(), end)

@@ -223,14 +223,11 @@ class Driver:
 
 
 driver = Driver()
-for line in os.fdopen(QUESTIONS):
-    try:
-        emit(driver.answer(json.loads(line)))
-    except BaseException as error:
-        emit({"error": "%s: %s" % (type(error).__name__, error)})
-    OUT.flush()
-try:
+
+
+def end():
     if driver.process is not None:
         driver.process.Kill()
-finally:
-    os._exit(0)
+
+
+serve(driver, end)

@@ -10,8 +10,8 @@ use trueline_toolchain::{Limits, Tool};
 use trueline_trace::native::{Answer, BreakOn, Gait, Halt, Session};
 use trueline_trace::{Dialogue, TraceRequest};
 
-const GDB: &str = include_str!("drive_gdb.py");
-const LLDB: &str = include_str!("drive_lldb.py");
+const GDB: &str = concat!(include_str!("gdb_common.py"), include_str!("serve.py"), include_str!("drive_gdb.py"));
+const LLDB: &str = concat!(include_str!("serve.py"), include_str!("drive_lldb.py"));
 
 /// How the program moves on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
